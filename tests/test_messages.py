@@ -111,6 +111,21 @@ def test_each_reader_sees_an_option_in_familiar_words(monkeypatch):
     assert message.options == [("--missing", "group"), ("--publish-rest", None)]
 
 
+@pytest.mark.parametrize(
+    ("template", "data", "terminal", "python"),
+    [
+        ("Add {other:option}.", {"other": "--weights={column}", "column": "a b"}, "--weights a b", "weights='a b'"),
+        ("Add --no-suda.", {}, "--no-suda", "suda=False"),
+        ("Add --overwrite.", {}, "--overwrite", "overwrite=True"),
+        ("Add (c, l)-diverse.", {}, "(c, l)-diverse", "(c, l)-diverse"),
+    ],
+)
+def test_options_as_data_and_of_other_commands_are_spelled(monkeypatch, template, data, terminal, python):
+    monkeypatch.setitem(SENTENCES, "example", ("error", template))
+    message = Message("example", **data)
+    assert (message.text("terminal"), message.text("python")) == (f"Add {terminal}.", f"Add {python}.")
+
+
 def test_a_message_has_at_most_two_sentences_and_ends_in_a_stop():
     long = [
         code

@@ -65,10 +65,10 @@ def test_pipes_and_devices_are_refused(ending, tmp_path):
 
 @LINUX
 def test_a_plan_that_never_ends_or_nests_is_refused(tmp_path):
-    with refused(FileError, "toml-too-long", kind="plan file", most=10_000_000):
+    with refused(FileError, "file-too-large", what="plan file", most=10_000_000):
         Plan.load("/dev/zero")
     (tmp_path / "deep.toml").write_text("k = 2\nquasi = " + "[" * 100_000)
-    with refused(FileError, "toml-nested", kind="plan file"):
+    with refused(FileError, "toml-nested", what="plan file"):
         Plan.load(tmp_path / "deep.toml")
 
 

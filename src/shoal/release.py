@@ -406,8 +406,7 @@ class Release:
         """
         path = path if path is not None else self.plan.output
         if path is None:
-            example, what = "-o=masked.csv", Message("file-to-write")
-            raise PlanError("not-set", field="output", name="output", what=what, example=example)
+            raise PlanError("no-output", field="output")
         refuse_quoting(self.plan, path)
         if self.verdict is not None:
             self.verdict.refuse()

@@ -110,8 +110,8 @@ def certificate(tmp_path_factory):
             {**PUBLIC, "proxy": "::1", "proxy_secret": Path("a")},
             *("applies-only-with", "proxy_secret", {"needed": "--user-header"}),
         ),
-        ({"upload_limit": "much"}, "upload-limit-unreadable", "upload_limit", {}),
-        ({"upload_limit": "0GB"}, "upload-limit-unreadable", "upload_limit", {}),
+        ({"upload_limit": "much"}, "not-a-memory-size", "upload_limit", {}),
+        ({"upload_limit": "0GB"}, "not-a-memory-size", "upload_limit", {}),
         ({"host": "192.0.2.1", "insecure": True}, "host-unknown", "host", {"host": "192.0.2.1"}),
     ],
 )
@@ -125,7 +125,7 @@ def test_what_cannot_be_served_is_refused_in_one_message(place, options, code, f
 @pytest.mark.parametrize(
     ("content", "mode", "code", "data"),
     [
-        ("s" * 40, 0o644, "proxy-secret-open", {}),
+        ("s" * 40, 0o644, "secret-readable-by-others", {}),
         ("short", 0o600, "proxy-secret-short", {"least": 32}),
         (None, 0o600, "proxy-secret-unreadable", {}),
     ],

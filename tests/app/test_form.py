@@ -82,7 +82,7 @@ def test_a_role_that_one_attribute_can_have_is_refused_for_two_and_a_missing_rol
     with pytest.raises(PlanError) as caught:
         choices.options()
     first, second = caught.value.messages
-    assert reports([first], "attributes-without-roles", columns=["weight"], others=0)
+    assert reports([first], "columns-without-role", columns=["weight"], others=0)
     assert reports([second], "role-of-several", "unit", columns=["name", "region"])
     assert on_page(second).startswith("Unit: ")
 
@@ -90,7 +90,7 @@ def test_a_role_that_one_attribute_can_have_is_refused_for_two_and_a_missing_rol
 def test_of_many_attributes_without_a_role_five_are_named(choices):
     choices.roles = {f"a{i}": "" for i in range(7)}
     choices.types = dict.fromkeys(choices.roles, "nominal")
-    with refused(PlanError, "attributes-without-roles", columns=[f"a{i}" for i in range(5)], others=2):
+    with refused(PlanError, "columns-without-role", columns=[f"a{i}" for i in range(5)], others=2):
         choices.options()
 
 

@@ -33,7 +33,7 @@ def saving(content):
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/..", "x" * 300, "ü" * 100, "a\nb.csv", "a\0b.csv"])
 def test_names_that_cannot_be_used_are_refused(work, name):
-    with refused(FileError, "file-name-unusable"):
+    with refused(FileError, "bad-file-name"):
         work.place(name)
 
 
@@ -137,7 +137,7 @@ def test_the_page_of_a_command_takes_roles_from_step_2_and_proposes_the_others(w
 
 def test_messages_name_files_without_the_folders_of_the_session(work):
     work.file = asyncio.run(work.receive("a.csv", saving(b"1")))
-    inner = Message("at-record", first=3)
+    inner = Message("use-l")
     work._line.submit = lambda job: None
     work._start("inspect", {}, lambda found: None)
     for message in (

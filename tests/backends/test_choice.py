@@ -44,7 +44,7 @@ def test_a_note_says_why_a_file_is_not_read_into_memory(table, tmp_path):
 @pytest.mark.parametrize(
     ("given", "options", "code", "field", "data"),
     [
-        (False, {}, "no-table", "input", {}),
+        (False, {}, "no-input", "input", {"table": True}),
         (True, {"engine": "spark"}, "engine-not-for-table", "engine", {"engine": "spark"}),
         (True, {"resume": True}, "not-on-engine", "resume", {"engine": "memory", "instead": None}),
         (True, {"method": "mdav", "on_interrupt": "keep"}, "not-for-method", "on_interrupt", {"method": "mdav"}),

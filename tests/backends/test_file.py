@@ -260,9 +260,9 @@ def test_memory_stays_near_its_limit(tmp_path):
 @pytest.mark.parametrize(
     ("change", "code", "data"),
     [
-        (lambda table: table.slice(0, 1999), "number-of-records-changed", {"records": 1999, "expected": 2000}),
-        (lambda table: table.slice(0, 1), "number-of-records-changed", {"records": 1, "expected": 2000}),
-        (lambda table: pa.concat_tables([table, table]), "number-of-records-changed", {"records": 4000}),
+        (lambda table: table.slice(0, 1999), "number-of-records-differs", {"records": 1999, "expected": 2000}),
+        (lambda table: table.slice(0, 1), "number-of-records-differs", {"records": 1, "expected": 2000}),
+        (lambda table: pa.concat_tables([table, table]), "number-of-records-differs", {"records": 4000}),
         (lambda table: table.drop_columns(["ill"]), "columns-changed", {}),
         (
             lambda table: table.set_column(0, "id", table["id"].dictionary_encode()),

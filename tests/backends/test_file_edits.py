@@ -236,7 +236,7 @@ def test_rules_that_cannot_be_kept_are_refused(tmp_path):
     table = firms(300)
     with refused(PlanError, "rule-on-unknown-column", "edits", column="wage"):
         run(table, tmp_path, edits=["wage > 0"])
-    two = {"rules": ["few"], "amount": Message("number-of-records", number=2), "parts": 1, "k": 3}
+    two = {"rules": ["few"], "number": 2, "counts": "record", "parts": 1, "k": 3}
     with refused(DataError, "small-parts", **two):
         run(table, tmp_path, edits=["few: if id in {'f3', 'f4'} then cap >= 0"], identifiers=[])
     twice = pa.array(table.column("other").to_numpy() * table.column("hours").to_numpy())

@@ -127,7 +127,7 @@ def test_folders(tmp_path):
     (folder := tmp_path / "parts").mkdir()
     refused_by_code(plan_for(tmp_path, folder), FileError, "no-parquet-file", tmp_path, path=str(folder))
     saved(numbers(300), folder / "a.parquet")
-    with refused_with("output-in-input", tmp_path, path=folder / "out.parquet"):
+    with refused_with("output-is-input", tmp_path, path=folder / "out.parquet"):
         protect_file(plan_for(tmp_path, folder, output=str(folder / "out.parquet")))
     saved(numbers(300, d=2), folder / "b.parquet")
     files = {"path": str(folder / "b.parquet"), "other": str(folder / "a.parquet")}

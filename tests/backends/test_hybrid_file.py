@@ -12,7 +12,6 @@ from tests.expect import refused, reports
 
 import shoal
 from hybrid_samples import HYBRID, MS, columns, deviations, people
-from shoal.messages import Message
 from shoal.pipeline import hybrid
 from shoal.pipeline.keeper import keepers_secret
 from shoal.plan import Plan
@@ -74,8 +73,7 @@ def test_records_that_are_equal_get_noise_of_their_own(tmp_path):
 def test_noise_that_does_not_keep_what_it_claims_is_not_published(tmp_path, monkeypatch):
     real = hybrid.mix
     monkeypatch.setattr(hybrid, "mix", lambda *given: replace(real(*given), noise=1.001 * real(*given).noise))
-    where = Message("in-the-file")
-    with refused(shoal.CheckFailed, "covariance-not-kept", column="income", other="income", where=where):
+    with refused(shoal.CheckFailed, "covariance-not-kept", column="income", other="income", group=False):
         noisy_in_pieces(people(900), tmp_path)
     assert not (tmp_path / "out.parquet").exists()
 
@@ -91,7 +89,7 @@ def test_what_would_be_published_as_it_is_is_counted_over_all_blocks(tmp_path):
     table = people(900)
     total = columns(table, ["age", "height"]).sum(axis=1)
     table = table.append_column("total", pa.array(total))
-    with refused(shoal.DataError, "unchanged-in-groups", column="total", records=900):
+    with refused(shoal.DataError, "unchanged-by-quasi", column="total", records=900):
         in_pieces(table, tmp_path, confidential=["income", "total"])
     with refused(shoal.DataError, "constraint-broken-before", column="income", records=900):
         in_pieces(table, tmp_path, constraints={"income": "integer"})
@@ -105,7 +103,7 @@ def test_a_block_that_does_not_keep_what_it_claims_is_not_published(tmp_path, mo
         return result._replace(values=result.values * 1.001)
 
     monkeypatch.setattr(hybrid, "microhybrid", spoilt)
-    with refused(shoal.CheckFailed, "mean-not-kept", column="income", where=Message("in-some-group")):
+    with refused(shoal.CheckFailed, "mean-not-kept", column="income", group=True):
         in_pieces(people(900), tmp_path)
     assert not (tmp_path / "out.parquet").exists()
 

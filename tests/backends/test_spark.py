@@ -149,7 +149,7 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
     for bad, code, data in (
         (good.withColumn("c1", F.when(seven, -9.0).otherwise(F.col("c1"))), "group-below-k", {"k": 3}),
         (good.withColumn("c1", F.col("c1") + 9.0), "outside-the-range", {"column": "a", "values": 18}),
-        (good.filter(~seven), "number-of-records-changed", {"records": 59, "expected": 60}),
+        (good.filter(~seven), "number-of-records-differs", {"records": 59, "expected": 60}),
         (good.withColumn("c0", F.when(seven, 8).otherwise(F.col("c0"))), "column-changed", {}),
         (good.withColumn("c1", F.col("c1").cast("float")), "columns-changed", {"types": True}),
     ):
@@ -165,7 +165,7 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
         ({"method": "mic1d"}, PlanError, "not-on-engine", {"field": "method", "engine": "spark", "instead": "memory"}),
         ({"engine": "memory"}, PlanError, "engine-not-for-table", {"field": "engine", "spark": True}),
         ({"where": "c > 9"}, DataError, "no-records", {}),
-        ({"names": ["a", "B", "b"]}, DataError, "same-name-on-spark", {"columns": ["B", "b"]}),
+        ({"names": ["a", "B", "b"]}, DataError, "names-differ-in-case", {"columns": ["B", "b"]}),
     ],
 )
 def test_what_spark_cannot_do_is_refused(spark, options, kind, code, data):
@@ -275,7 +275,7 @@ def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
     with refused(FileError, "cannot-write-on-spark", format="csv"):  # found after masking, when it is written
         protect_files(plan)
     (tmp_path / "bad.parquet").write_bytes((tmp_path / "in.parquet").read_bytes()[:-50])
-    with refused(FileError, "spark-input-damaged"):
+    with refused(FileError, "parts-not-readable"):
         protect_files(plan.updated(input=tmp_path / "bad.parquet"))
     with refused(FileError, "file-not-readable", path=str(tmp_path / "none.parquet")):
         protect_files(plan.updated(input=tmp_path / "none.parquet"))
@@ -283,15 +283,15 @@ def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
     mixed.mkdir()
     pq.write_table(people(50), mixed / "1.parquet")
     pq.write_table(people(50).set_column(1, "income.net", [["?"] * 50]), mixed / "2.parquet")
-    with refused(FileError, "spark-input-damaged"):
+    with refused(FileError, "parts-not-readable"):
         protect_files(plan.updated(input=mixed))
     pq.write_table(people(50).drop_columns(["visits"]), mixed / "1.parquet")
     pq.write_table(people(50), mixed / "2.parquet")
-    with refused(FileError, "columns-differ-on-spark", path=str(mixed)):
+    with refused(FileError, "files-differ", path=str(mixed)):
         protect_files(plan.updated(input=mixed))
     with refused(FileError, "no-folder", path=str(tmp_path / "no")):
         protect_files(plan.updated(output=tmp_path / "no" / "out.parquet"))
-    with refused(FileError, "unknown-on-spark", path=str(tmp_path / "out.sav")):
+    with refused(FileError, "unknown-extension", path=str(tmp_path / "out.sav")):
         protect_files(plan.updated(output=tmp_path / "out.sav"))
     with refused(FileError, "output-is-input", path=str(tmp_path / "in.parquet")):
         protect_files(plan.updated(output=tmp_path / "in.parquet"))
@@ -306,7 +306,7 @@ def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
 def test_files_that_differ_from_the_release_are_not_published(spark, tmp_path, monkeypatch):
     pq.write_table(people(50), tmp_path / "in.parquet")
     monkeypatch.setattr("shoal.backends.spark.files.traces", lambda *_: [50, 0])
-    with refused(CheckFailed, "written-otherwise"):
+    with refused(CheckFailed, "not-as-released"):
         protect_files(PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "out.parquet"))
     assert os.listdir(tmp_path) == ["in.parquet"]
 
@@ -353,7 +353,7 @@ def test_temporary_files_without_a_folder_get_one_sentence(tmp_path, monkeypatch
         (PySparkException("Disk quota exceeded"), ShoalError, "spark-disk-full"),
         (PySparkException("Python worker exited"), ShoalError, "spark-worker-lost"),
         (PySparkException("SparkContext was shut"), ShoalError, "java-gone"),
-        (PySparkException("[CANNOT_READ_FILE_FOOTER] secret value"), FileError, "spark-input-damaged"),
+        (PySparkException("[CANNOT_READ_FILE_FOOTER] secret value"), FileError, "parts-not-readable"),
         (Py4JNetworkError("no answer"), ShoalError, "java-gone"),
         (ConnectionRefusedError("no answer"), ShoalError, "java-gone"),
     ],
@@ -367,7 +367,7 @@ def test_errors_of_spark_get_one_sentence(error, kind, code):
 @pytest.mark.parametrize(
     "error",
     [
-        DataError("same-name-on-spark", columns=["a", "A"]),
+        DataError("names-differ-in-case", columns=["a", "A"]),
         PlanError("not-for-method", field="seed", kind="method", method="m", remedy=Message("use-method", method="n")),
         CheckFailed([Message("column-changed", column="a\x1b\n"), Message("columns-changed")]),
     ],

@@ -206,7 +206,7 @@ def test_each_block_is_partitioned_as_if_it_were_alone():
 
 
 def test_a_block_with_fewer_than_k_records_is_refused():
-    with refused(DataError, "k-above-block", k=3, records=2):
+    with refused(DataError, "k-above-block", k=3, number=2, counts="record"):
         partition_blocks(np.zeros((7, 1)), 3, mdav, np.array([0, 0, 0, 0, 0, 1, 1]))
 
 

@@ -164,7 +164,7 @@ WRONG = {
     "a long number": (["-k", "1" * 10_000], "-k", "not-whole", {}),
     "a misspelled method": (["-k", 3, "--method", "mdva"], "--method", "not-a-choice", {"near": "mdav"}),
     "a misspelled type": (["-k", 3, "--type", "age=ordnal"], "--type", "not-a-choice", {"near": "ordinal"}),
-    "a plan that is not there": (["--plan", "absent.toml"], "", "no-toml-file", {"kind": "plan file"}),
+    "a plan that is not there": (["--plan", "absent.toml"], "", "no-file", {"what": "plan file"}),
 }
 
 
@@ -196,7 +196,7 @@ def test_a_wrong_request_is_exit_code_2_and_nothing_is_written(run, people, tmp_
 
 FILES = {
     "empty": (b"", pattern("empty-file")),
-    "header only": (b"a,b\n", pattern("file-without-records")),
+    "header only": (b"a,b\n", pattern("no-records")),
     "one record": (b"a,b\n1,2\n", "1 record"),
     "the same name twice": (b"a,a\n1,2\n3,4\n", "'a'"),
     "text in a number": (b"a,b\n1,2\n3,oops\n5,6\n", "record 2"),

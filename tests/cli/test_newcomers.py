@@ -119,7 +119,10 @@ def test_a_mistake_in_a_file_names_the_file(run, people, tmp_path):
     err = run("protect", people, "--plan", "plan.toml", "-o", "m.csv")[2]
     assert err == f"Error: {Message('unknown-field', field='qasi', source='plan.toml', near='quasi')}\n"
     err = run("protect", people, "-k", 3, "--quasi", "age", "--policy", "office.toml", "-o", "m.csv")[2]
-    assert err == f"Error: {Message('unknown-limit', field='linkge', source='office.toml', near='linkage')}\n"
+    assert (
+        err
+        == f"Error: {Message('unknown-field', field='linkge', source='office.toml', near='linkage', limits=['k'])}\n"
+    )
 
 
 def test_a_plan_file_may_leave_to_the_command_line_what_it_lacks(run, people, tmp_path):

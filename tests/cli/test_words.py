@@ -47,7 +47,7 @@ def test_a_number_too_long_to_read_is_refused_in_a_sentence(run, people, tmp_pat
     (tmp_path / "plan.toml").write_text(f"k = {'1' * 10_000}\ninput = 'people.csv'\n")
     code, _, err = run("protect", "--plan", "plan.toml", "-o", "masked.csv")
     assert code == 2
-    assert prints(err, "toml-number-too-long", kind="plan file")
+    assert prints(err, "toml-number-too-long", what="plan file")
 
 
 def test_a_file_in_the_way_is_named_with_the_output_it_goes_with_and_the_option_that_replaces_it(run, people, tmp_path):
@@ -100,7 +100,7 @@ def test_errors_of_groups_name_options_as_they_are_typed(run, people):
     roles = ["--method", "hybrid", "--quasi", "age", "--confidential", "score,ill", "--identifiers", "weight"]
     code, _, err = run("protect", people, "-k", 3, *roles, "-o", "m.csv")
     assert (code, err.split()[:2]) == (2, ["Error:", "-k:"])
-    assert prints(err, "k-too-small-unless-masked", records=3)
+    assert prints(err, "k-too-small-for-synthesis", records=3)
 
 
 def test_help_describes_options_as_the_command_uses_them(run, monkeypatch):
@@ -126,7 +126,7 @@ def test_a_sweep_writes_a_file_for_every_k_and_tells_the_risk_of_each(run, peopl
     assert not (tmp_path / "masked-1.csv").exists()
     code, _, err = run("sweep", people, "-k", "3-4", *SWEEP, "-o", "masked-{k}.csv")
     assert code == 2
-    assert prints(err, "outputs-exist", file="masked-3.csv", more=5, number=6)
+    assert prints(err, "file-exists", path="masked-3.csv", more=5)
     code, out, _ = run("sweep", people, "-k", "3-4", *SWEEP, "-o", "masked-{k}.csv", "--overwrite")
     assert code == 0
     assert prints(out, "publish-one-only")
@@ -161,7 +161,11 @@ def test_a_sweep_without_a_k_that_meets_the_limits_fails_and_names_the_k_that_li
 
 def test_all_records_in_one_group_are_a_warning(run, people):
     out = run("protect", people, "-k", 3, *ROLES, "-t", 0.0001, "--method", "mdav", "-o", "masked.csv")[1]
-    assert prints(out, "all-in-one-group", ways=[Message("larger-t"), Message("smaller-k")])
+    assert prints(
+        out,
+        "all-in-one-group",
+        ways=[Message("other-value", option="-t", larger=True), Message("other-value", option="-k")],
+    )
     assert not prints(run("protect", people, "-k", 3, *ROLES, "-o", "other.csv")[1], "all-in-one-group")
 
 

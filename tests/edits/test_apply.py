@@ -118,7 +118,7 @@ def test_without_edits_the_rules_are_broken(census, figures, validator, tmp_path
     release = shoal.protect(census, k=10)
     release.save(tmp_path / "masked.xml")
     assert violations(validator, tmp_path / "masked.xml") > 1000
-    with refused(shoal.CheckFailed, "rule-not-obeyed", records=1080) as error:
+    with refused(shoal.CheckFailed, "release-breaks-rule", records=1080) as error:
         shoal.check(tmp_path / "masked.xml", k=10, edits=figures, original=census)
     assert any("EC-NLC" in each.data["rule"] and each.data["records"] == 1080 for each in error.value.messages)
 
@@ -196,8 +196,8 @@ def test_parts_below_k_are_refused_left_out_or_joined():
     age = np.array([3, 4, 5, *range(20, 60)])
     table = pa.table({"age": age, "income": np.where(age < 16, 0, age * 10)})
     rule = ["minors: if age < 16 then income == 0"]
-    small = {"rules": ["minors"], "amount": Message("number-of-records", number=3), "parts": 1, "k": 5}
-    with refused(shoal.DataError, "small-parts-or-medoid", **small):
+    small = {"rules": ["minors"], "number": 3, "counts": "record", "parts": 1, "k": 5, "medoid": True}
+    with refused(shoal.DataError, "small-parts", **small):
         shoal.protect(table, k=5, edits=rule)
     assert shoal.protect(table, k=5, edits=rule, small_strata="suppress").suppressed == 3
     with refused(shoal.CheckFailed, "release-breaks-rule", rule="minors"):

@@ -178,7 +178,7 @@ def test_whole_records_are_advised_where_they_would_keep_a_rule():
     assert not kept_by_medoids(rules, plan.updated(recompute=["a"]))
     assert not kept_by_medoids(rules, plan.updated(aggregate="medoid"))
     table = pa.table({"x": [1, *range(20, 40)], "sex": ["f", *["m"] * 20]})
-    one = {"several": 1, "amount": Message("number-of-records", number=1), "parts": 1}
+    one = {"several": 1, "number": 1, "counts": "record", "parts": 1}
     with refused(shoal.DataError, "small-parts", **one):
         shoal.protect(table, k=3, quasi=["x"], edits=["if sex == 'm' then x >= 20"], publish=["sex"])
 

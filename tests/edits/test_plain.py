@@ -235,5 +235,5 @@ def test_rules_mean_what_they_would_in_python(text, numbers):
 
 def test_half_a_character_in_a_rule_is_refused():
     """Bytes on a command line that are no UTF-8 reach Python as halves of characters, which no column holds."""
-    with refused(PlanError, "rules-not-utf8", "edits", number=1):
+    with refused(PlanError, "not-utf8", "edits", number=1):
         parse_rule('a != "\ud800"', Location(1))

@@ -117,7 +117,7 @@ def test_paths_that_are_none(path, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("data", "line"), [(b"a == '\xe9'", 1), (b"a == 1\r\nb\xff == 1\n", 2), (b"\n\r\xff", 3)])
 def test_other_encodings_are_refused_with_the_line(file, data, line):
-    with refused(FileError, "rules-not-utf8", line=line, file="rules.txt"):
+    with refused(FileError, "not-utf8", line=line, file="rules.txt"):
         read_rules(file(data))
 
 

@@ -134,7 +134,7 @@ def test_weights_count_in_both_files(people):
         ("income ~ C(number)", "too-many-categories", {"categories": 300, "column": "number", "most": 100}),
         ("empty ~ age", "no-complete-record", {}),
         ("few~age+sex+w", "too-few-complete-records", {"records": 4, "coefficients": 4}),
-        ("income ~ C(nested)", "no-categories", {"column": "nested"}),
+        ("income ~ C(nested)", "type-not-counted", {"column": "nested"}),
     ],
 )
 def test_a_formula_that_the_original_cannot_answer_is_refused(people, formula, code, data):
@@ -148,7 +148,7 @@ def test_a_formula_that_the_original_cannot_answer_is_refused(people, formula, c
         few=np.where(np.arange(300) < 4, np.arange(300), np.nan),
         nested=[[1]] * 300,
     )
-    of_formula = {} if code == "no-categories" else {"field": "analysis", "formula": formula}
+    of_formula = {} if code == "type-not-counted" else {"field": "analysis", "formula": formula}
     with refused(shoal.ShoalError, code, **of_formula, **data):
         one(odd, odd, formula)
 
@@ -341,7 +341,7 @@ def test_a_file_of_published_figures_has_known_columns(people, tmp_path, header,
 
 def test_a_file_of_published_figures_is_text(people, tmp_path):
     (tmp_path / "figures.csv").write_bytes(b"statistic,value\nmean,\xff\n")
-    with refused(shoal.FileError, "figures-not-text", file=str(tmp_path / "figures.csv")):
+    with refused(shoal.FileError, "not-utf8", file=str(tmp_path / "figures.csv")):
         assess(people, people, published=tmp_path / "figures.csv")
     with pytest.raises(shoal.FileError, match=r"missing\.csv"):
         assess(people, people, published=tmp_path / "missing.csv")

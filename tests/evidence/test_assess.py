@@ -14,7 +14,6 @@ from tests.expect import prints, refused
 
 import shoal
 from shoal.measures import scenarios_of_blocks
-from shoal.messages import Message
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def test_a_key_must_tell_records_apart(tables):
     with refused(shoal.DataError, "records-not-found", records=1, column="id", **types):
         shoal.assess(original, shifted, ["a", "b"], key="id")
     nested = original.set_column(0, "id", [[[each] for each in range(60)]])
-    with refused(shoal.DataError, "key-type", column="id", table="the original"):
+    with refused(shoal.DataError, "type-not-counted", column="id", table="the original"):
         shoal.assess(nested, masked, ["a", "b"], key="id")
 
 
@@ -263,8 +262,7 @@ def test_requests_that_make_no_sense_are_refused(tables, options, code, field, d
 def test_weights_must_be_positive(tables):
     original, masked = tables
     weights = pa.array([1.0, 0.0, None, *[1.0] * 57])
-    where = Message("records-from", number=2, first=2)
-    with refused(shoal.DataError, "weight-not-positive", column="w", where=where):
+    with refused(shoal.DataError, "wrong-weight", column="w", records=2, first=2):
         shoal.assess(original.append_column("w", weights), masked, ["a", "b"], weights="w")
 
 

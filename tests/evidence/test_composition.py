@@ -85,7 +85,7 @@ def test_two_releases_that_are_safe_alone_single_records_out_together():
     new, old = pa.table({"x": [1, 1, 2, 2]}), pa.table({"x": [1, 2, 1, 2]})
     shoal.check(new, 2)
     shoal.check(old, 2)
-    of = {"releases": [Message("earlier-release", number=1)], "columns": ["x"], "counted": "record"}
+    of = {"releases": [Message("earlier-release", number=1)], "columns": ["x"], "counts": "record"}
     with refused(shoal.CheckFailed, "intersections-below-k", **of, k=2, below=4, smallest=1, alone=4) as caught:
         shoal.check(new, 2, against=old)
     assert len(caught.value.failures) == 1
@@ -145,7 +145,7 @@ def test_what_cannot_be_paired_is_refused_with_the_way_out():
         ({"against": []}, "names-none", "against", {"what": "earlier release"}),
         ({"original": pa.table({"x": OLD})}, "does-not-apply-without", "original", {"option": "--edits"}),
         ({"levels": {"x": [1, 2]}}, "does-not-apply-without", "levels", {"option": "--edits"}),
-        ({"levels": {"y": [1, 2]}, "edits": ["x > 0"]}, "level-not-compared", "levels", {"column": "y"}),
+        ({"levels": {"y": [1, 2]}, "edits": ["x > 0"]}, "levels-unused", "levels", {"column": "y"}),
         ({"manifest": "masked.json"}, "in-manifest", "k", {}),
         ({"manifest": "masked.json"}, "manifest-needs-file", "manifest", {}),
     ],
@@ -201,7 +201,7 @@ def test_the_command_warns_with_counts_and_no_values(tmp_path, capsys, monkeypat
     code, out, err = run("--against", "new.csv", "--against", "old.csv", "--json")
     assert code == 1
     assert [each["below"] for each in json.loads(out)["against"]] == [0, 4, 4]
-    assert prints(err, "intersections-below-k", releases=["'old.csv'"], columns=["x"], below=4, k=2, counted="record")
+    assert prints(err, "intersections-below-k", releases=["'old.csv'"], columns=["x"], below=4, k=2, counts="record")
     assert "70001" not in out + err
     code, out, _ = run("--against", "new.csv")
     assert not code
@@ -224,7 +224,7 @@ def test_check_with_a_unit_fails_where_an_intersection_is_one_unit():
     who = [1, 1, 2, 2, 1, 2, 3, 4]
     new, old = pa.table({"x": NEW, "who": who}), pa.table({"x": OLD, "who": [9 - each for each in who]})
     assert shoal.check(new, k=2, quasi=["x"], against=old)["against"][0]["smallest"] == 2
-    of = {"k": 2, "counted": "unit", "below": 4, "smallest": 1, "alone": 4}
+    of = {"k": 2, "counts": "unit", "below": 4, "smallest": 1, "alone": 4}
     with refused(shoal.CheckFailed, "intersections-below-k", **of) as failed:
         shoal.check(new, k=2, quasi=["x"], unit="who", against=old)
     assert failed.value.found["differing"] == []

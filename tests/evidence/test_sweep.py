@@ -116,14 +116,14 @@ def test_the_k_that_meets_the_limits_with_the_least_loss_is_named(limits, k):
 def test_if_no_k_meets_the_limits_the_nearest_is_named_with_what_it_misses():
     found = Sweep(shoal.Plan(k=3), ROWS, Limits(max_risk=10, max_loss=5))
     assert (found.chosen, found.nearest["k"]) == (None, 8)
-    limits = [Message("risk-at-most", limit=10), Message("loss-at-most", limit=5)]
-    missed = [Message("loss-too-high", points=4.0)]
+    limits = [Message("figure-at-most", figure="risk", limit=10), Message("figure-at-most", figure="loss", limit=5)]
+    missed = [Message("figure-too-high", figure="loss", points=4.0)]
     figures = {"k": 8, "method": "mdav", "loss": 9.0, "risk": 9.0, "unique": None}
     assert reports([found.verdict], "limits-missed", limits=limits, missed=missed, **figures)
     assert found.to_dict()["missed"] == {"loss": 4.0}
     unique = Sweep(shoal.Plan(k=3), [row(3, 2.0, 30.0, unique=97.0)], Limits(max_risk=10, min_k=2))
-    limits = [Message("risk-at-most", limit=10), Message("k-at-least", limit=2)]
-    missed = [Message("risk-too-high", points=87.0)]
+    limits = [Message("figure-at-most", figure="risk", limit=10), Message("k-at-least", limit=2)]
+    missed = [Message("figure-too-high", figure="risk", points=87.0)]
     assert reports([unique.verdict], "limits-missed", limits=limits, missed=missed, unique=97.0)
 
 
@@ -149,16 +149,16 @@ def test_csv_and_json_hold_the_rows(people):
         ({"method": ["tour", "hybrid"]}, "not-in-a-sweep", "method", {"value": "hybrid"}),
         ({"method": "insensitive"}, "not-in-a-sweep", "method", {"value": "insensitive"}),
         ({"method": None}, "methods-not-names", "method", {}),
-        ({"k": None}, "k-not-sizes", "k", {}),
-        ({"k": "35"}, "k-not-sizes", "k", {}),
+        ({"k": None}, "group-sizes-unreadable", "k", {}),
+        ({"k": "35"}, "group-sizes-unreadable", "k", {}),
         ({"bound": True}, "not-in-a-sweep", "bound", {}),
-        ({"max_risk": -1}, "limit-not-a-percentage", "max_risk", {}),
-        ({"max_risk": 101}, "limit-not-a-percentage", "max_risk", {}),
-        ({"max_risk": float("nan")}, "limit-not-a-percentage", "max_risk", {}),
-        ({"max_loss": "5"}, "limit-not-a-percentage", "max_loss", {}),
-        ({"max_loss": True}, "limit-not-a-percentage", "max_loss", {}),
-        ({"min_k": 1}, "min-k-not-a-size", "min_k", {}),
-        ({"min_k": 2.5}, "min-k-not-a-size", "min_k", {}),
+        ({"max_risk": -1}, "too-small", "max_risk", {"limit": 0}),
+        ({"max_risk": 101}, "too-large", "max_risk", {"limit": 100}),
+        ({"max_risk": float("nan")}, "not-a-number", "max_risk", {}),
+        ({"max_loss": "5"}, "not-a-number", "max_loss", {}),
+        ({"max_loss": True}, "not-a-number", "max_loss", {}),
+        ({"min_k": 1}, "too-small", "min_k", {"limit": 2}),
+        ({"min_k": 2.5}, "not-whole", "min_k", {}),
         ({"min_k": 50}, "min-k-above-all", "min_k", {"first": 3, "least": 50}),
         ({"method": "mdav", "tour": "savings"}, "not-for-any-method", "tour", {"methods": ["mdav"], "method": "tour"}),
     ],
@@ -175,7 +175,7 @@ def test_a_sweep_takes_methods_and_sizes_that_a_plan_takes(people, field, value)
 
 
 def test_a_k_beyond_the_table_is_refused_with_the_largest_that_can_be(people):
-    with refused(shoal.DataError, "largest-k-too-large", k=91, records=90, first=3):
+    with refused(shoal.DataError, "k-too-large", k=91, number=90, first=3):
         shoal.sweep(people, k=[3, 91], **OPTIONS)
 
 
@@ -301,7 +301,7 @@ def test_k_1_is_shown_and_never_written(people, tmp_path):
         ("{method}-{k}-{.csv", "lone-brace", {}),
         ("{method}-{k}.doc", None, ".doc"),
         ("nowhere/{method}-{k}.csv", None, "nowhere"),
-        (None, "no-outputs", {}),
+        (None, "no-output", {}),
     ],
 )
 def test_a_pattern_that_cannot_be_leaves_nothing(people, tmp_path, pattern, code, data):
@@ -316,7 +316,7 @@ def test_all_names_are_looked_at_before_the_first_file_is_written(people, tmp_pa
     found = shoal.sweep(people, k=[3, 4, 5], method="tour", **OPTIONS)
     taken = tmp_path / "masked-5.csv.plan.toml"
     taken.write_text("mine")
-    with refused(shoal.FileError, "outputs-exist", file=str(taken), more=0, number=1):
+    with refused(shoal.FileError, "file-exists", path=str(taken), more=0):
         found.save(tmp_path / "masked-{k}.csv")
     assert names_in(tmp_path) == [taken.name]
     found.save(tmp_path / "masked-{k}.csv", overwrite=True)
@@ -386,7 +386,7 @@ def test_an_engine_that_a_sweep_does_not_have_is_refused(people, tmp_path, engin
 
 def test_a_link_that_leads_nowhere_is_found_before_the_first_file_is_written(people, tmp_path):
     (tmp_path / "masked-4.csv.plan.toml").symlink_to(tmp_path / "nowhere")
-    with refused(shoal.FileError, "outputs-exist", file=str(tmp_path / "masked-4.csv.plan.toml"), more=0):
+    with refused(shoal.FileError, "file-exists", path=str(tmp_path / "masked-4.csv.plan.toml"), more=0):
         shoal.sweep(people, k=[3, 4], method="mdav", **OPTIONS).save(tmp_path / "masked-{k}.csv")
     assert not (tmp_path / "masked-3.csv").exists()
 

@@ -313,10 +313,10 @@ def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(
 @pytest.mark.parametrize(
     ("text", "field", "code", "data"),
     [
-        ("kk = 3", "kk", "unknown-limit", {"near": "k"}),
-        ("linkages = 3", "linkages", "unknown-limit", {"near": "linkage"}),
-        ("zzz = 3", "zzz", "unknown-limit", {"near": ""}),
-        ("[risk]\nk = 5", "risk", "unknown-limit", {}),
+        ("kk = 3", "kk", "unknown-field", {"near": "k"}),
+        ("linkages = 3", "linkages", "unknown-field", {"near": "linkage"}),
+        ("zzz = 3", "zzz", "unknown-field", {"near": ""}),
+        ("[risk]\nk = 5", "risk", "unknown-field", {}),
         ("k = 1", "k", "too-small", {"limit": 2}),
         ("k = true", "k", "not-whole", {}),
         ("k = 'five'", "k", "not-whole", {}),
@@ -352,11 +352,11 @@ def test_all_mistakes_of_a_policy_are_reported_together_and_before_any_work(peop
     path.write_text("k = 0\nlinkage = 'few'\nrisk = 3\n")
     with pytest.raises(shoal.PlanError) as error:
         shoal.protect(people, k=5, policy=path)
-    assert codes(error.value.messages) == ["too-small", "not-a-number", "unknown-limit"]
-    with refused(shoal.FileError, "no-toml-file", kind="policy file", path=tmp_path / "none.toml"):
+    assert codes(error.value.messages) == ["too-small", "not-a-number", "unknown-field"]
+    with refused(shoal.FileError, "no-file", what="policy file", path=tmp_path / "none.toml"):
         protected(people, policy=tmp_path / "none.toml")
     path.write_text("k = ")
-    with refused(shoal.FileError, "toml-syntax", kind="policy file", path=path):
+    with refused(shoal.FileError, "toml-syntax", what="policy file", path=path):
         shoal.assess(people, people, policy=path)
     with refused(shoal.PlanError, "not-a-kind", "policy", kind="Policy"):
         protected(people, policy={"k": 5})
@@ -463,7 +463,7 @@ def test_sensitive_values_that_an_unchanged_column_gives_away_pass_no_limit():
         ("not measured", divided)
     }
     assert {each.result for each in release.verdict.limits} == {"not measured"}
-    assert reports(findings(release), "same-sensitive-value-divided", column="ill", columns=["sex"])
+    assert reports(findings(release), "same-sensitive-value", column="ill", columns=["sex"])
     whole = shoal.protect(table, k=3, quasi=["age", "inc"], confidential=["ill"], identifiers=["sex"], method="mdav")
     assert reports(findings(whole), "same-sensitive-value", column="ill", remedy=Message("use-l"))
 

@@ -137,7 +137,7 @@ def test_the_alpha_offered_is_always_admissible(seed, p, form, collinear):
 @pytest.mark.parametrize(("alpha", "offered"), [(1, "0.99"), (1.5, "0.99"), (-0.1, "0"), ([0.5, 1, 0.5], "0.")])
 def test_an_alpha_outside_of_its_range_is_refused(alpha, offered):
     X, Y = records()
-    with refused(DataError, "alpha-outside-range") as caught:
+    with refused(DataError, "alpha-out-of-range") as caught:
         muralidhar_sarathy(X, Y, alpha, 0)
     assert offered in str(caught.value.messages[0].data["offered"])
 

@@ -100,7 +100,7 @@ def test_what_a_manifest_says_of_columns_that_are_not_there_fails(tmp_path):
     text = json.loads(manifest.read_text())
     text["verified"]["determined"][0]["by"] = ["profit"]
     manifest.write_text(json.dumps(text))
-    with refused(shoal.CheckFailed, "determining-column-not-published", columns=["profit"], number=1):
+    with refused(shoal.CheckFailed, "column-not-published", columns=["profit"], number=1):
         shoal.check(tmp_path / "masked.csv", manifest=manifest)
 
 

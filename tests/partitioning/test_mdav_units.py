@@ -79,7 +79,7 @@ def test_a_unit_with_most_records_still_gives_groups_of_k_units():
 
 
 def test_fewer_than_k_units_are_refused():
-    with refused(DataError, "few-units-in-block", units=2, k=3):
+    with refused(DataError, "k-above-block", number=2, counts="unit", k=3):
         mdav_units(plain(np.ones((6, 1))), Units(np.array([0, 1, 0, 1, 0, 1]), 3))
 
 

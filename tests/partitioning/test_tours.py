@@ -104,9 +104,9 @@ def test_what_cannot_be_asked_of_a_partition_is_refused_by_the_name_of_the_optio
         (X20[:, 0], {}, shoal.DataError, "matrix-of-other-dimension", {"dimensions": 1}),
         (X20[:, :0], {}, shoal.DataError, "matrix-without-columns", {}),
         (np.where(X20[4, 1] == X20, np.nan, X20), {}, shoal.DataError, "matrix-not-finite", {"row": 4, "column": 1}),
-        (X20, {"k": 21}, shoal.DataError, "k-above-rows", {"k": 21, "rows": 20}),
-        (X20, {"method": "univariate"}, shoal.PlanError, "univariate-takes-one", {"columns": 2}),
-        (X20, {"method": "voronoi"}, shoal.PlanError, "unknown-partition", {}),
+        (X20, {"k": 21}, shoal.DataError, "k-too-large", {"k": 21, "number": 20, "counts": "row"}),
+        (X20, {"method": "univariate"}, shoal.PlanError, "one-attribute-only", {"instead": "--method=mdav"}),
+        (X20, {"method": "voronoi"}, shoal.PlanError, "not-a-choice", {}),
     ],
 )
 def test_what_cannot_be_partitioned_is_refused(X, options, error, code, data):

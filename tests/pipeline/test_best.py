@@ -135,7 +135,7 @@ def test_with_enough_time_parts_are_solved_again(monkeypatch):
 def test_seams_are_refused_on_categories():
     rng = np.random.default_rng(5)
     table = pa.table({"a": rng.normal(size=60), "town": rng.choice(["n", "s"], 60)})
-    with refused(shoal.PlanError, "seams-need-numbers", "scale.seams", column="town", type="nominal"):
+    with refused(shoal.PlanError, "needs-numbers", "scale.seams", column="town", type="nominal"):
         shoal.protect(table, k=5, quasi=["a", "town"], scale={"block_size": 20, "seams": True})
 
 

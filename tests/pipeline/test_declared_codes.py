@@ -11,7 +11,6 @@ from tests.expect import refused, reports
 
 import shoal
 from shoal import Plan, PlanError
-from shoal.messages import Message
 from shoal.plan.commands import protect_command
 from shoal.tables import open_table
 from shoal.tables.declared_codes import table_without_codes
@@ -97,7 +96,7 @@ def test_a_code_that_no_record_has_is_named():
 
 def test_codes_that_are_not_declared_are_named_with_the_option():
     release = shoal.protect(people(), k=3, quasi=["income", "age"], publish="rest")
-    codes = Message("either-code", value="-9", other="999999")
+    codes = ["-9", "999999"]
     data = {"column": "income", "records": 9, "codes": codes, "values": "-9,999999"}
     assert reports(release.notes, "probable-missing-codes", **data)
     declared = shoal.protect(people(), **PLAN, missing_codes=CODES)
@@ -108,10 +107,10 @@ def test_numbers_that_look_like_categories_are_named_with_the_option():
     rng = np.random.default_rng(1)
     table = pa.table({"occupation": rng.integers(1, 8, 90), "age": rng.integers(18, 90, 90)})
     release = shoal.protect(table, k=3, quasi=["occupation", "age"])
-    assert reports(release.notes, "averaged-code", column="occupation", type="nominal")
-    assert not reports(release.notes, "averaged-code", column="age")
+    assert reports(release.notes, "number-like-other-role", column="occupation", option="--type={column}=nominal")
+    assert not reports(release.notes, "number-like-other-role", column="age")
     given_type = shoal.protect(table, k=3, quasi=["occupation", "age"], types={"occupation": "continuous"})
-    assert not reports(given_type.notes, "averaged-code")
+    assert not reports(given_type.notes, "number-like-other-role")
 
 
 def test_a_command_holds_the_codes():

@@ -9,7 +9,6 @@ from tests.expect import codes, refused, reports
 
 import naive
 import shoal
-from shoal.messages import Message
 from shoal.pipeline import masker
 
 MAGNITUDES = ["FIXED.ASSETS", "PAID.UP.CAPITAL", "SALES", "LABOR.COSTS"]
@@ -103,11 +102,9 @@ def test_l_and_strata_hold_with_dominance():
 def test_negative_magnitudes_are_refused_with_the_first_record():
     table = firms()
     table.loc[[4, 9], "staff"] = -1
-    where = Message("at-record-and-others", first=5, number=2)
-    with refused(shoal.DataError, "negative-magnitude", column="staff", where=where):
+    with refused(shoal.DataError, "negative-magnitude", column="staff", first=5, records=2):
         shoal.protect(table, k=3, quasi=["sales", "staff"], publish="rest", p_percent=10)
-    where = Message("at-record", first=5)
-    with refused(shoal.DataError, "negative-magnitude", column="staff", where=where):
+    with refused(shoal.DataError, "negative-magnitude", column="staff", first=5, records=1):
         shoal.assess(table, table, quasi=["sales", "staff"], p_percent=10, magnitudes=["staff"])
     found = shoal.assess(table, table, quasi=["sales", "staff"], p_percent=10)
     assert [*found["risk"]["dominance"]] == ["sales"]
@@ -117,7 +114,7 @@ def test_negative_magnitudes_are_refused_with_the_first_record():
 @pytest.mark.parametrize(
     ("rule", "code", "data"),
     [
-        ({"dominance": [1, 60]}, "dominance-impossible", {"share": 60, "largest": Message("largest-holds")}),
+        ({"dominance": [1, 60]}, "dominance-impossible", {"share": 60, "n": 1}),
         ({"p_percent": 10}, "p-percent-impossible", {"p": 10}),
     ],
 )
@@ -132,14 +129,14 @@ def test_what_no_groups_can_satisfy_is_refused_before_they_are_formed(rule, code
 def test_a_stratum_that_one_contributor_dominates_is_refused():
     table = firms().assign(region=np.repeat([0, 1], 100))
     table.loc[0, "sales"] = 10 * table["sales"][:100].sum()
-    with refused(shoal.DataError, "dominance-impossible-in-part", column="sales", share=60):
+    with refused(shoal.DataError, "dominance-impossible", column="sales", share=60, part=True):
         shoal.protect(table, k=3, quasi=["sales", "staff"], strata=["region"], publish="rest", dominance=[1, 60])
 
 
 @pytest.mark.parametrize(
     ("options", "code", "field", "column"),
     [
-        ({"magnitudes": ["w"]}, "magnitude-not-masked", "magnitudes", "w"),
+        ({"magnitudes": ["w"]}, "not-masked", "magnitudes", "w"),
         ({"aggregate": "median"}, "needs-the-mean", "p_percent", "sales"),
     ],
 )

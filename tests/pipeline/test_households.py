@@ -110,7 +110,7 @@ def test_the_summary_and_a_note_say_which_attributes_are_constant():
     expected = naive.varying_within(table.select(["home", *PLAN["quasi"]]).to_pylist(), "home")
     assert found["attributes"] == [name for name in PLAN["quasi"] if not expected[name]]
     assert found["varying"] == {name: expected[name] for name in OWN}
-    assert reports(release.notes, "masked-per-household-and-person", households=40, column="home", persons=OWN)
+    assert reports(release.notes, "masked-per-household", households=40, column="home", persons=OWN)
     assert release.summary()["risk"]["households"]["groups"] > 1
 
 
@@ -136,7 +136,7 @@ def test_a_pseudonym_is_random_one_for_each_household_and_its_cost_is_said():
         assert len(pairs) == len({home for home, _ in pairs}) == len({number for _, number in pairs}) == 40
     assert one.table["home"].to_pylist() != two.table["home"].to_pylist()
     said = [one.risk()["file"]["headline"]["text"], *one.notes]
-    assert sum(reports([each], "household-links-single-out", number=40) for each in {*said}) == 1
+    assert sum(reports([each], "links-single-out", number=40) for each in {*said}) == 1
 
 
 def test_what_pseudonyms_give_away_is_counted_over_all_that_members_publish():
@@ -164,7 +164,7 @@ def test_households_that_differ_in_persons_alone_are_not_alike():
     file = shoal.protect(table, household_as="pseudonym", **options).risk()["file"]
     assert file["trails"]["below_k"] == 6
     assert (file["headline"]["severity"], file["headline"]["safe"]) == ("warning", False)
-    assert reports([file["headline"]["text"]], "household-links-single-out", below=6, number=6)
+    assert reports([file["headline"]["text"]], "links-single-out", below=6, number=6)
 
 
 def test_pseudonyms_are_verified(monkeypatch):
@@ -192,7 +192,7 @@ def test_groups_of_fewer_than_k_households_fail_the_verification_although_they_h
     release = shoal.protect(table, k=2, quasi=["rent", "age"], household="home")
     promise = replace(release.published.promise, ranges=True)
     wrong = pa.table({"rent": table["rent"], "age": release.table["age"]})
-    with refused(CheckFailed, "group-below-k", smallest=Message("number-of-households", number=1)):
+    with refused(CheckFailed, "group-below-k", smallest=1, counts="household"):
         verify_in_memory(Table(table), Table(wrong), promise)
 
 
@@ -208,7 +208,7 @@ def test_weights_that_households_share_count_households():
 @pytest.mark.parametrize(
     ("options", "error", "code", "data"),
     [
-        ({"k": 50}, DataError, "too-few-households", {"households": 40, "k": 50}),
+        ({"k": 50}, DataError, "too-few-units", {"number": 40, "counts": "household", "k": 50}),
         ({"household_attributes": ["rent", "age"]}, PlanError, "varies-within-household", {"column": "age"}),
         ({"quasi": OWN, "types": {"sex": "nominal"}}, PlanError, "no-household-attribute", {"households": 40}),
         ({"strata": ["sex"], "quasi": [*SHARED, "age"], "types": {}}, DataError, "strata-within-household", {}),
@@ -237,8 +237,7 @@ def test_a_record_without_a_household_number_is_refused_by_its_place(missing):
     homes = [*map(str, people()["home"].to_pylist())]
     homes[4] = missing
     table = people().set_column(0, "home", pa.array(homes))
-    where = Message("records-from", number=1, first=5)
-    with refused(DataError, "missing-household", column="home", where=where):
+    with refused(DataError, "missing-unit", column="home", household=True, records=1, first=5):
         shoal.protect(table, publish=["weight"], **PLAN)
 
 
@@ -310,9 +309,9 @@ def test_groups_of_persons_that_are_one_family_are_told_with_advice_that_can_be_
     release.save(tmp_path / "masked.csv")
     checked = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")["file"]
     for file in (release.risk()["file"], checked):
-        [said] = [each["text"] for each in file["findings"] if each["code"] == "few-households-in-groups"]
-        groups = Message("groups-by", groups=12, columns=["age"])
-        assert said.data == {"below": 12, "groups": groups, "k": 3, "column": "home"}
+        [said] = [each["text"] for each in file["findings"] if each["code"] == "few-units-in-groups"]
+        of = {"below": 12, "groups": 12, "columns": ["age"], "k": 3, "column": "home", "household": True}
+        assert said.data == of
         assert ("--unit", "home") not in said.options
 
 
@@ -325,12 +324,11 @@ def test_small_strata_are_those_of_fewer_than_k_households(tmp_path, engine):
     pq.write_table(pa.table(table), path)  # the first stratum has two households, and six persons
     plan = {"k": 3, "quasi": ["rent", "age"], "strata": ["part"], "household": "home", "method": "mdav"}
     plan["engine"] = engine
-    counted, where = Message("counted-households"), Message("in-stratum-of-record", record=1)
-    with refused(DataError, "small-strata", k=3, counted=counted, where=where):
+    with refused(DataError, "small-strata", k=3, counts="household", records=[1]):
         shoal.protect(path, output=tmp_path / "none.parquet", **plan)
     merged = shoal.protect(path, output=tmp_path / "merged.parquet", small_strata="merge", **plan)
     assert merged.risk()["households"]["smallest"] >= 3
-    assert reports(merged.notes, "small-strata-joined", strata=1, k=3, counted=counted)
+    assert reports(merged.notes, "small-strata-joined", strata=1, k=3, counts="household")
     release = shoal.protect(path, output=tmp_path / "out.parquet", small_strata="suppress", **plan)
     assert release.suppressed == 6
     assert release.risk()["households"]["smallest"] >= 3

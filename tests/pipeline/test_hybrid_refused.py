@@ -6,23 +6,21 @@ from tests.expect import refused
 
 import shoal
 from hybrid_samples import HYBRID, MS, people
-from shoal.messages import Message
 from shoal.pipeline.verify_hybrid import Claim, verify_hybrid
 from shoal.tables import Table
 
 ILL, NOMINAL = {"confidential": ["ill"]}, {"column": "ill", "type": "nominal"}
 WHOLE = {"column": "income", "rule": "integer"}
-FILE, GROUP = Message("in-the-file"), Message("in-some-group")
 
 
 @pytest.mark.parametrize(
     ("asked", "options", "code", "data"),
     [
-        (HYBRID, {"k": 6}, "k-too-small-unless-masked", {"field": "k", "records": 6, "least": 7}),
-        (HYBRID, {"k": 6, "ipso": "orthogonal"}, "k-too-small-unless-masked", {"records": 6, "least": 7}),
+        (HYBRID, {"k": 6}, "k-too-small-for-synthesis", {"field": "k", "records": 6, "least": 7}),
+        (HYBRID, {"k": 6, "ipso": "orthogonal"}, "k-too-small-for-synthesis", {"records": 6, "least": 7}),
         (HYBRID, {"partition": "univariate"}, "one-attribute-only", {"field": "partition"}),
-        (HYBRID, {**ILL, "partition": "tour"}, "type-not-for-partition", {"partition": "tour", **NOMINAL}),
-        (HYBRID, {**ILL, "refine": True}, "refine-needs-numbers", {"field": "refine", **NOMINAL}),
+        (HYBRID, {**ILL, "partition": "tour"}, "type-not-for-method", {"method": "tour", **NOMINAL}),
+        (HYBRID, {**ILL, "refine": True}, "needs-numbers", {"field": "refine", **NOMINAL}),
         (
             HYBRID,
             {"constraints": {"income": "integer"}},
@@ -31,7 +29,7 @@ FILE, GROUP = Message("in-the-file"), Message("in-some-group")
         ),
         (HYBRID, {**ILL, "constraints": {"ill": "integer"}}, "constraint-not-for-type", NOMINAL),
         (MS, {"alpha": 1 - 1e-15}, "unchanged-by-alpha", {"column": "income", "records": 120}),
-        (MS, ILL, "type-not-for-method", {"field": "method", "method": "ms", "instead": "hybrid", **NOMINAL}),
+        (MS, ILL, "type-not-for-method", {"field": "method", "method": "ms", "instead": "--method=hybrid", **NOMINAL}),
     ],
 )
 def test_what_hybrid_data_cannot_be_made_of_has_its_code(asked, options, code, data):
@@ -53,10 +51,10 @@ def swapped(values):
 @pytest.mark.parametrize(
     ("name", "tamper", "code", "data"),
     [
-        ("income", lambda x: x + 1e-3, "mean-not-kept", {"where": FILE}),
+        ("income", lambda x: x + 1e-3, "mean-not-kept", {"group": False}),
         ("income", lambda x: (x - x.mean()) * 1.001 + x.mean(), "covariance-not-kept", {"other": "income"}),
-        ("income", lambda x: x[::-1], "covariance-not-kept", {"other": "age", "where": FILE}),
-        ("income", swapped, "covariance-not-kept", {"where": GROUP}),
+        ("income", lambda x: x[::-1], "covariance-not-kept", {"other": "age"}),
+        ("income", swapped, "covariance-not-kept", {"group": True}),
         ("ill", lambda x: np.roll(x, 1), "marginals-not-kept", {}),
         ("children", lambda x: x - 10, "constraint-broken", {"rule": "non-negative"}),
         ("children", lambda x: x + 0.5, "constraint-broken", {"rule": "integer"}),

@@ -61,7 +61,7 @@ def test_a_file_that_holds_no_secret_is_refused_without_its_text(secret, text):
 
 def test_a_folder_is_no_file_of_the_secret(secret):
     secret.mkdir(parents=True, mode=0o755)
-    with refused(shoal.FileError, "secret-is-folder"):
+    with refused(shoal.FileError, "secret-unusable", folder=True):
         keepers_secret()
 
 

@@ -348,7 +348,7 @@ def test_what_only_the_original_could_tell_is_named(tmp_path):
         Message("number-of-rules-differs", rules=2, manifest=1)
     ]
     broken = {"rule": "rule 1", "records": sum(each <= 2 for each in table["z"].to_pylist())}
-    assert reports(failures(path, manifest=manifest, edits=["z > 2"]), "rule-not-obeyed", **broken)
+    assert reports(failures(path, manifest=manifest, edits=["z > 2"]), "release-breaks-rule", **broken)
 
 
 def test_differential_privacy_is_not_verified_by_looking_at_a_file(published):
@@ -436,7 +436,7 @@ def test_a_folder_of_files_is_verified_part_by_part(tmp_path):
     assert reports(failures(folder, manifest=manifest), "part-missing", part="part-1.csv")
     (tmp_path / "one.csv").write_text("x,t\n1.0,a\n")
     found = failures(tmp_path / "one.csv", manifest=manifest)
-    assert reports(found, "file-in-place-of-folder", file=str(tmp_path / "one.csv"), files=2)
+    assert reports(found, "kind-of-file-differs", file=str(tmp_path / "one.csv"), files=2)
     (folder / "part-1.csv").write_text("x,t\n")
     (folder / "part-0.csv").write_text('"x')
     with refused(shoal.CheckFailed, "parts-not-readable", file=str(folder)):
@@ -448,7 +448,7 @@ def test_a_folder_is_not_the_one_file_that_was_published(published, tmp_path):
     folder = tmp_path / "folder.csv"
     folder.mkdir()
     path.rename(folder / "part.csv")
-    assert reports(failures(folder, manifest=manifest), "folder-in-place-of-file", file=str(folder))
+    assert reports(failures(folder, manifest=manifest), "kind-of-file-differs", file=str(folder), files=None)
 
 
 def test_what_of_diversity_the_manifest_says_is_compared(tmp_path):

@@ -66,7 +66,7 @@ def test_an_epsilon_whose_noise_would_exceed_every_value_is_refused():
 def test_declared_dates_and_an_index_are_refused():
     born = pa.array(range(207), pa.int32()).cast(pa.date32())
     asked = {**ASKED, "bounds": {**BOUNDS, "born": [0, 1]}}
-    with refused(shoal.PlanError, "epsilon-with-type", "epsilon", column="born", type="date32[day]"):
+    with refused(shoal.PlanError, "epsilon-for-numbers", "epsilon", column="born", type="date32[day]"):
         shoal.protect(people(born=born), **asked, quasi=["age", "income", "born"])
     with refused(shoal.PlanError, "epsilon-with-index", "epsilon"):
         shoal.protect(people().to_pandas().set_index("name"), **{**ASKED, "identifiers": []})

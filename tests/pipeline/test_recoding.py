@@ -271,8 +271,8 @@ def test_a_recoding_that_does_not_suit_the_table_is_refused(options, code, field
         ({"region": [18]}, "neither-numbers-nor-dates", {"column": "region"}),
         ({"born": [18]}, "cuts-of-other-type", {"column": "born", "content": "dates"}),
         ({"age": ["2000-01-01"]}, "cuts-of-other-type", {"column": "age", "content": "numbers"}),
-        ({"age": {"old": ["x"]}}, "codes-of-other-type", {"column": "age", "type": "number"}),
-        ({"born": {"old": ["x"]}}, "codes-of-other-type", {"column": "born"}),
+        ({"age": {"old": ["x"]}}, "values-of-other-type", {"column": "age", "type": "number"}),
+        ({"born": {"old": ["x"]}}, "values-of-other-type", {"column": "born"}),
         ({"raw": {"old": ["x"]}}, "type-without-levels", {"column": "raw", "type": "binary"}),
     ],
 )

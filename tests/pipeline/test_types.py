@@ -316,7 +316,7 @@ def test_more_diversity_than_there_is_is_refused():
         ),
         ({"quasi": ["income"], "weights": "nobody"}, "unknown-column", "weights", {"column": "nobody"}),
         ({"quasi": ["town"], "restore_variance": True}, "no-number-masked", "restore_variance", {}),
-        ({"quasi": ["town"], "standardize": "minmax"}, "no-number-in-distances", "standardize", {}),
+        ({"quasi": ["town"], "standardize": "minmax"}, "no-number-masked", "standardize", {}),
         (
             {"quasi": ["income"], "weights": "children", "preserve": "weighted_mean", "aggregate": "median"},
             "needs-the-mean",
@@ -325,7 +325,7 @@ def test_more_diversity_than_there_is_is_refused():
         ),
         (
             {"quasi": ["town"], "weights": "children", "preserve": "weighted_mean"},
-            "no-continuous-attribute",
+            "no-number-masked",
             "preserve",
             {},
         ),
@@ -342,7 +342,7 @@ def test_what_does_not_fit_the_type_is_refused_by_name(options, code, field, dat
         ({"quasi": ["income"], "types": {"income": "date"}}, "which does not hold dates"),
         ({"quasi": ["town"], "types": {"town": "continuous"}}, "'town' holds text and no numbers"),
         ({"quasi": ["town"], "types": {"town": "ordinal"}}, "List its levels in order"),
-        ({"quasi": ["income"], "levels": {"income": ["low"]}}, "levels of 'income' are not of the type of the column"),
+        ({"quasi": ["income"], "levels": {"income": ["low"]}}, "levels: must be of the same type as 'income'"),
         ({"quasi": ["town"], "types": {"town": "boolean"}}, "'town' is of type string and not boolean"),
     ],
 )
@@ -361,7 +361,7 @@ def test_values_that_are_not_of_the_type_are_refused_by_name(options, said):
         ({"types": {"town": "ordinal"}}, "order-not-known", {"column": "town"}),
         ({"types": {"town": "boolean"}}, "not-boolean", {"column": "town", "type": "string"}),
         ({"levels": {"town": TOWNS[:4]}}, "unknown-level", {"column": "town"}),
-        ({"levels": {"income": ["low"]}}, "levels-of-other-type", {"column": "income", "type": "double"}),
+        ({"levels": {"income": ["low"]}}, "values-of-other-type", {"column": "income", "type": "double"}),
     ],
 )
 def test_a_type_or_levels_that_a_column_cannot_have_are_refused(options, code, data):
@@ -372,7 +372,7 @@ def test_a_type_or_levels_that_a_column_cannot_have_are_refused(options, code, d
 
 def test_a_column_with_as_many_categories_as_records_may_identify():
     table = pa.table({"name": ["Ann", "Bob", "Cyd", "Dee"], "x": [1, 2, 3, 4]})
-    with refused(shoal.DataError, "unique-categories", column="name"):
+    with refused(shoal.DataError, "many-categories", column="name"):
         shoal.protect(table, k=2, quasi=["name", "x"])
     shoal.protect(table, k=2, quasi=["name", "x"], types={"name": "nominal"})
 

@@ -16,7 +16,6 @@ from tests.expect import codes, refused, reports
 import naive
 import shoal
 from shoal.errors import CheckFailed, DataError, PlanError
-from shoal.messages import Message
 from shoal.pipeline.unit_codes import unit_codes
 from shoal.tables import Table
 
@@ -140,7 +139,7 @@ def test_a_manifest_says_that_k_counts_units_and_check_counts_them_again(tmp_pat
     assert shoal.check(masked, manifest=manifest)["unverified"]
     options = {"quasi": ["age", "cost"], "confidential": ["ill"], "unit": "patient"}
     assert shoal.check(masked, k=4, **options)["smallest"] >= 4
-    with refused(CheckFailed, "units-below-k", k=9, columns=["age", "cost"]):
+    with refused(CheckFailed, "group-below-k", k=9, columns=["age", "cost"]):
         shoal.check(masked, k=9, **options)
     said["verified"]["units"][0]["least"] = 3
     manifest.write_text(json.dumps(said))
@@ -175,17 +174,17 @@ def test_values_that_fewer_than_k_units_have_are_published_as_missing():
 
 WRONG = {
     "missing-unit": (
-        {"column": "patient", "where": Message("records-from", number=1, first=3)},
+        {"column": "patient", "records": 1, "first": 3},
         lambda table: {"patient": pa.array(table["patient"].to_pylist(), mask=np.arange(len(table)) == 2)},
         {},
     ),
     "too-few-units": ({"column": "patient", "units": 60, "k": 61}, lambda table: {}, {"k": 61}),
     "small-strata": (
-        {"k": 5, "counted": Message("counted-units"), "where": Message("in-stratum-of-record", record=1)},
+        {"k": 5, "counts": "unit", "records": [1]},
         lambda table: {"ward": pa.array(["new" if i < 4 else "old" for i in range(len(table))])},
         {"strata": ["ward"], "k": 5},
     ),
-    "unit-type": ({"column": "patient"}, lambda table: {"patient": pa.array([[1]] * len(table))}, {}),
+    "type-not-counted": ({"column": "patient"}, lambda table: {"patient": pa.array([[1]] * len(table))}, {}),
 }
 
 
@@ -216,7 +215,7 @@ def test_a_file_whose_groups_lack_units_is_not_released(monkeypatch):
     from shoal.pipeline import masker
 
     monkeypatch.setattr(masker.BlockMasker, "units", lambda self, rows: None)
-    with refused(CheckFailed, "units-below-k", k=4):
+    with refused(CheckFailed, "group-below-k", k=4):
         protected(stays())
 
 
@@ -231,7 +230,7 @@ def test_pseudonyms_that_differ_in_their_number_of_records_alone_are_not_safe():
     file = shoal.protect(visits([1, 2, 3, 4, 5]), unit_as="pseudonym", **options).risk()["file"]
     assert (file["trails"]["units"], file["trails"]["below_k"], file["trails"]["longest"]) == (5, 5, 5)
     assert not file["headline"]["safe"]
-    assert reports([file["headline"]["text"]], "unit-links-single-out", below=5, number=5, k=5)
+    assert reports([file["headline"]["text"]], "links-single-out", below=5, number=5, k=5)
 
 
 def test_a_file_with_pseudonyms_is_never_called_safe():
@@ -278,6 +277,6 @@ def test_units_with_blanks_around_are_a_warning_with_the_number_of_records(chunk
     size = -(-len(names) // chunks)
     spelled = pa.chunked_array([names[i : i + size] for i in range(0, len(names), size)])
     notes = protected(table.set_column(0, "patient", spelled)).notes
-    assert reports(notes, "blanks-in-units", column="patient", where=Message("records-from", number=2, first=8))
+    assert reports(notes, "blanks-in-units", column="patient", records=2, first=8)
     stripped = table.set_column(0, "patient", pa.array([name.strip() for name in names]))
     assert "blanks-in-units" not in codes(protected(stripped).notes)

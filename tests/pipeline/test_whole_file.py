@@ -93,7 +93,7 @@ def test_check_passes_on_k_and_warns_of_other_columns(surveyed, tmp_path, run):
     assert " ".join(out.split()).startswith("Warning: 5,000 of 5,000")  # above everything else
     assert prints(out, "singled-out", number=5_000, records=5_000)
     assert "Passed, except for the warning above: 5,000 records" in " ".join(out.split())
-    assert prints(out, "columns-and-others", which=Message("other-columns"))
+    assert prints(out, "columns-by-themselves", which=Message("other-columns"))
     again = shoal.check(path, manifest=f"{path}.manifest.json")["file"]
     assert again["unchanged"]["debt"]["role"] == "confidential"
     assert again["headline"]["columns"] == ["weight", "household"]
@@ -103,7 +103,7 @@ def test_no_file_is_safe_in_which_a_sensitive_value_can_be_read_off_every_group(
     a, b = np.repeat([0, 1, 2], 60), np.tile([0, 1, 2], 60)
     table = pa.table({"a": a, "b": b, "hiv": np.where(a == 2, "pos", "neg")})
     release = shoal.protect(table, k=5, quasi=["a", "b"], confidential=["hiv"])
-    data = {"column": "hiv", "where": Message("in-groups", same=9, groups=9), "remedy": Message("use-l")}
+    data = {"column": "hiv", "same": 9, "groups": 9, "remedy": Message("use-l")}
     said = {"text": Message("same-sensitive-value", **data), "code": "same-sensitive-value"}
     release.save(tmp_path / "masked.csv")
     for found in (
@@ -164,7 +164,7 @@ def test_a_file_is_called_safe_only_if_no_record_is_unique_in_all_its_columns():
     with_debt = file_of(table.select(["age", "income", "debt"]), quasi=["age", "income"], confidential=["debt"])
     assert with_debt["headline"]["severity"] == "warning"
     assert not with_debt["headline"]["safe"]
-    who = Message("knows-columns", columns=["debt"])
+    who = Message("also-knows", column="debt")
     assert reports([with_debt["headline"]["text"]], "singled-out-by-sensitive", who=who)
     with_weight = file_of(table.select(["age", "income", "weight"]), quasi=["age", "income"], publish=["weight"])
     assert with_weight["headline"]["severity"] == "warning"
@@ -268,8 +268,8 @@ def test_a_value_that_every_unit_of_a_group_has_beside_another_is_a_finding():
     found = release.risk()["file"]
     assert found["shared"]["ill"] == {"all": 3, "most": 3, "records": 30}
     assert not found["headline"]["safe"]
-    data = {"column": "ill", "where": Message("in-groups", same=3, groups=4), "remedy": Message("use-larger-k-or-l")}
-    assert reports([each["text"] for each in found["findings"]], "same-value-of-units", **data)
+    data = {"column": "ill", "same": 3, "groups": 4, "unit": True, "remedy": Message("use-larger-k-or-l")}
+    assert reports([each["text"] for each in found["findings"]], "same-sensitive-value", **data)
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 2, st.sampled_from(["x", "y", None])), min_size=1, max_size=25))

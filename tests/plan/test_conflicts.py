@@ -153,8 +153,8 @@ TO_METHOD = {"kind": "method"}
         (QUASI, {"attribute_weights": {"x": 2}}, "attribute_weights", "not-masked", {"column": "x"}),
         (QUASI, {"aggregate": {"x": "mode"}}, "aggregate", "not-masked", {"column": "x"}),
         # Methods and aggregates
-        (QUASI, {"method": "univariate"}, "method", "one-attribute-per-block", {}),
-        (K, {"method": "univariate", "blocks": [["a", "b"]]}, "method", "one-attribute-per-block", {}),
+        (QUASI, {"method": "univariate"}, "method", "one-attribute-only", {}),
+        (K, {"method": "univariate", "blocks": [["a", "b"]]}, "method", "one-attribute-only", {}),
         (QUASI, {"trim": 1}, "trim", "applies-only-with", {"needed": "--aggregate=trimmed_mean"}),
         ({"k": 4}, {"aggregate": "trimmed_mean", "trim": 2}, "trim", "trim-too-large", {"k": 4}),
         (QUASI, {"rank": 2}, "rank", "applies-only-with", {"needed": "--aggregate=order_statistic"}),

@@ -65,12 +65,12 @@ def test_paths_in_a_plan_file_are_relative_to_it(tmp_path):
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (None, "no-toml-file"),
+        (None, "no-file"),
         ("k = ", "toml-syntax"),
-        (b"\xff", "toml-unreadable"),
+        (b"\xff", "file-not-readable"),
         ("k = " + "1" * 5000, "toml-number-too-long"),
         ("k = " + "[" * 100_000, "toml-nested"),
-        ("#" * 10_000_001, "toml-too-long"),
+        ("#" * 10_000_001, "file-too-large"),
     ],
     ids=["absent", "broken", "bytes", "number", "deep", "long"],
 )
@@ -78,5 +78,5 @@ def test_a_broken_plan_file_is_a_clear_error(tmp_path, content, code):
     path = tmp_path / "plan.toml"
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with refused(FileError, code, kind="plan file", path=path):
+    with refused(FileError, code, what="plan file", path=path):
         Plan.load(path)

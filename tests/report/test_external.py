@@ -87,7 +87,7 @@ def poisoned_release(release):
         ),
         policy=Policy(k=2, unique_columns=0, unique_records=50, dominance=0, p_percent=10),
         notes=[
-            Message("singled-out", number=POISON, records=POISON, where=Message("one-column", column="age")),
+            Message("singled-out", number=POISON, records=POISON, where=Message("column-by-itself", column="age")),
             Message("groups-merged", groups=POISON),
         ],
         suppressed=POISON,

@@ -253,7 +253,7 @@ def test_plots_are_altair_charts_or_say_why_not(swept):
         plot_correlations(release_of("one attribute"))
     with refused(DataError, "no-group-sizes", method="ms"):
         plot_sizes(release_of("ms"))
-    with refused(PlanError, "unknown-risk", "risk", choices=["risk", "linked", "unique"]):
+    with refused(PlanError, "not-a-choice", "risk", choices=["risk", "linked", "unique"]):
         plot_map(swept, "nonsense")
     with refused(DataError, "nothing-to-draw"):
         plot_map(shoal.sweep(pa.table({"a": [1.0] * 20}), k=[3, 4], quasi=["a"]))

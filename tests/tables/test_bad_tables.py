@@ -125,7 +125,7 @@ def test_an_empty_file(file, content):
 
 @pytest.mark.parametrize("content", ["a,b\n", "a,b", "a", "a\n"])
 def test_a_header_without_records(file, content):
-    refuses(file(content), DataError, "file-without-records", path=str(file(content)))
+    refuses(file(content), DataError, "no-records", path=str(file(content)))
 
 
 def test_a_name_twice(file):
@@ -441,7 +441,7 @@ def test_a_type_from_which_nothing_can_be_left_out(change, column, what):
     [
         (pa.array([-(2**63), 2**63 - 1], pa.timestamp("us")), ("datetime",), "time-span-too-long"),
         ([1, 2], ("ordinal", [1, 1]), "levels-repeat-number"),
-        ([1, 2], ("ordinal", [1, "x"]), "levels-of-other-type"),
+        ([1, 2], ("ordinal", [1, "x"]), "values-of-other-type"),
         ([1, 2], ("ordinal", [1]), "unknown-level"),
     ],
 )

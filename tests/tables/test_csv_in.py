@@ -248,8 +248,8 @@ def test_the_names_tsv_and_txt_are_csv_too(tmp_path):
 @pytest.mark.parametrize(
     ("csv", "field", "code"),
     [
-        (Csv(delimiter="§"), "csv.delimiter", "not-one-ascii-character"),
-        (Csv(quote="\n"), "csv.quote", "not-one-ascii-character"),
+        (Csv(delimiter="§"), "csv.delimiter", "not-one-character"),
+        (Csv(quote="\n"), "csv.quote", "not-one-character"),
         (Csv(quote=";", delimiter=";"), "csv.quote", "quote-is-delimiter"),
         (Csv(encoding="klingon"), "csv.encoding", "unknown-encoding"),
         (Csv(encoding="base64"), "csv.encoding", "unknown-encoding"),

@@ -355,7 +355,7 @@ def test_names_that_no_table_has_are_refused(saved, rows, sentence):
     ("rows", "code", "data"),
     [
         ([[None, None], ["a", "b"], [1, 2]], "first-row-empty", {}),
-        ([["a", "b"]], "file-without-records", {}),
+        ([["a", "b"]], "no-records", {}),
         ([], "empty-file", {"sheets": True}),
     ],
 )
@@ -486,7 +486,7 @@ def test_workbooks_that_declare_entities_are_refused(shared, part, declared):
 
     path = shared("&l9;" if part == STRINGS else "x")
     rewrite(path, declare)
-    refusal(path, "xml-declarations", FileError, path=str(path), excel=True)
+    refusal(path, "doctype", FileError, file=str(path), excel=True)
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(saved):

@@ -74,7 +74,7 @@ def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
     with pytest.raises(shoal.CheckFailed) as caught:
         release.save(survey / "masked.csv")
     assert any("occur fewer than 4 times" in failure for failure in caught.value.failures)
-    assert reports(caught.value.failures, "column-not-as-released", column="zip")
+    assert reports(caught.value.failures, "not-as-released", column="zip")
     assert set(os.listdir(survey)) == before
 
 
@@ -94,8 +94,8 @@ def test_rows_out_of_order_fail_verification(survey):
         ("nowhere/masked.csv", "no-folder"),
         ("masked.doc", "unknown-extension"),
         ("folder.csv", "folder-named"),
-        ("x" * 300 + ".csv", "bad-output-name"),
-        ("nul\0.csv", "bad-output-name"),
+        ("x" * 300 + ".csv", "bad-file-name"),
+        ("nul\0.csv", "bad-file-name"),
     ],
 )
 def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey, target, code):
@@ -103,7 +103,7 @@ def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey,
     (survey / "folder.csv").mkdir()
     before = {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)}
     path = survey / target
-    named = {} if code == "bad-output-name" else {"path": str(path.parent if code == "no-folder" else path)}
+    named = {} if code == "bad-file-name" else {"path": str(path.parent if code == "no-folder" else path)}
     with refused(shoal.FileError, code, **named):
         shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(path)
     assert {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)} == before

@@ -253,7 +253,9 @@ class Choices:
         """Yield what is wrong with the roles, and what is still missing."""
         if without := self.having(""):
             others = len(without) - _NAMED if len(without) > _NAMED + 1 else 0
-            yield Message("attributes-without-roles", columns=without[:_NAMED] if others else without, others=others)
+            yield Message(
+                "columns-without-role", columns=without[:_NAMED] if others else without, others=others, page=True
+            )
         for role in _ALONE:
             if len(names := self.having(role)) > 1:
                 yield Message("role-of-several", field=role, columns=names)

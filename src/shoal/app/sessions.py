@@ -84,7 +84,7 @@ class Work:
         plain = PurePath(name.replace("\\", "/")).name
         usable = plain not in ("", ".", "..") and plain.isprintable() and len(os.fsencode(plain)) <= _LONGEST_NAME
         if not usable:
-            raise FileError("file-name-unusable")
+            raise FileError("bad-file-name")
         inside = self.folder / secrets.token_hex(4)
         inside.mkdir(mode=0o700)
         return inside / plain

@@ -97,7 +97,7 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[Message],
 def _opened(table: Any, plan: Plan) -> Table:
     source = plan.input if plan.input is not None else table
     if source is None:
-        raise PlanError("no-table", field="input")
+        raise PlanError("no-input", field="input", table=True)
     return open_table(source, plan.csv, plan.sheet) if plan.epsilon is None else open_bounded(source, plan)
 
 

@@ -510,7 +510,7 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[Mess
     if published.names != [name for name in original.names if name not in identifiers]:
         yield Message("columns-changed")
     if len(published) != len(original):
-        yield Message("number-of-records-changed", records=len(published), expected=len(original))
+        yield Message("number-of-records-differs", records=len(published), expected=len(original))
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[Message]:

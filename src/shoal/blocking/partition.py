@@ -18,7 +18,7 @@ def partition_blocks(X: Matrix, k: int, search: Partitioner, blocks: Integers, p
     """Partition each block of records on its own; labels count on from one block to the next."""
     sizes = np.bincount(blocks)
     if sizes.min() < k:
-        raise DataError("k-above-block", k=k, records=int(sizes.min()))
+        raise DataError("k-above-block", k=k, number=int(sizes.min()), counts="record")
     order = np.argsort(blocks, kind="stable")
     ends = np.cumsum(sizes)
     per_batch = len(X) / (_BATCHES * (os.cpu_count() or 1))

@@ -135,7 +135,7 @@ def _bytes(text: str) -> int:
     except ValidationError:
         size = None
     if not size:
-        raise PlanError("upload-limit-unreadable", field="upload_limit")
+        raise PlanError("not-a-memory-size", field="upload_limit")
     return size
 
 

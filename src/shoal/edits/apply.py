@@ -142,7 +142,9 @@ def no_product(name: str, kept: Strategy) -> Message | None:
 
 def disobeyed(rule: str, records: int, first: int | None, *, by_medoids: bool) -> Message:
     """Report that a release breaks a rule, `first` in which record if they have an order; whole records may keep it."""
-    return Message("release-breaks-rule", rule=rule, records=records, first=first, medoid=by_medoids)
+    return Message(
+        "release-breaks-rule", rule=rule, records=records, first=first, medoid=by_medoids, alone=not by_medoids
+    )
 
 
 def without_promise(kept: Strategy, mixed: frozenset[Condition]) -> Strategy:

@@ -253,7 +253,7 @@ def _wrong(rule: Rule, comparison: Comparison, table: Table, levels: Mapping[str
     sides = (comparison.left, comparison.right)
     for name in _calculated(comparison):
         if name in levels and not levels[name].are_numbers:
-            yield Message("levels-as-numbers", field="edits", rule=rule.name, column=name)
+            yield Message("words-as-numbers", field="edits", rule=rule.name, column=name, ordered=True)
     by = levels_between(comparison, levels)
     names = [side.name for side in sides if _is_plain(side)]
     if by is not None:

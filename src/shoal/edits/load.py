@@ -44,7 +44,7 @@ def _from_file(path: str) -> list[Rule]:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = len(re.findall(rb"\r\n|\r|\n", data[: error.start])) + 1
-        raise FileError("rules-not-utf8", line=line, file=Path(path).name) from None
+        raise FileError("not-utf8", line=line, file=Path(path).name) from None
     return _from_lines(_ENDS.split(text), Path(path).name)
 
 

@@ -65,7 +65,7 @@ def _cut(text: str) -> str:
 def refuse_long(where: Location, text: str) -> None:
     """Refuse a text that no person wrote as one rule, or that is no text in any encoding."""
     if text != text.encode(errors="ignore").decode():
-        refuse(where, "rules-not-utf8")
+        refuse(where, "not-utf8")
     if len(text) > LONGEST:
         refuse(where, "rule-too-long", characters=len(text), most=LONGEST)
 

@@ -65,7 +65,7 @@ class _Guard:
         """Refuse declarations: entities may blow up, and external ones reach for other files."""
         entities = list(dict.fromkeys(_ENTITY.findall(_text(self._data, "replace"))))
         more = len(entities) - _MOST_NAMED
-        raise FileError("doctype-in-rules", file=self._name, entities=entities[:_MOST_NAMED], more=max(more, 0))
+        raise FileError("doctype", file=self._name, entities=entities[:_MOST_NAMED], more=max(more, 0))
 
     def close(self) -> None:
         """Do nothing."""

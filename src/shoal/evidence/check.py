@@ -114,7 +114,7 @@ def check(
     seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
     rules = rules_of(plan)
     if unused := [name for name in plan.levels if name not in compared_by_order(rules)]:
-        raise PlanError(*(Message("level-not-compared", field="levels", column=name) for name in unused))
+        raise PlanError(*(Message("levels-unused", field="levels", column=name, checked=True) for name in unused))
     failures = [*seen.failures, *_disobeyed(seen, rules, None if original is None else opened(original, plan), plan)]
     found = {**seen.found, "edits": len(rules), "file": _whole_file(seen, plan)}
     if against is not None:
@@ -323,7 +323,7 @@ def _broken(
     for rule, broken in broken_in_sql(rules, records_of(table, rules, domains, levels)):
         if broken.any():
             found: dict[str, Any] = {"records": int(broken.sum()), "first": int(np.argmax(broken)) + 1}
-            yield Message("rule-not-obeyed", rule=rule.name, **found)
+            yield Message("release-breaks-rule", rule=rule.name, **found)
 
 
 def opened(source: Any, plan: Plan) -> Table:

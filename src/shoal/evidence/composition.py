@@ -108,7 +108,7 @@ def record_keys(table: Table, key: str, what: str) -> Array:
     try:
         keys = table.column(key).cast(pa.large_string())
     except pa.ArrowException:
-        raise DataError("key-type", column=key, table=what) from None
+        raise DataError("type-not-counted", column=key, table=what, type=str(table.column(key).type)) from None
     if keys.null_count or len(keys.unique()) < len(keys):
         raise DataError("key-not-unique", column=key, table=what)
     return keys
@@ -186,7 +186,7 @@ def _below(figures: dict[str, Any], k: int) -> Message:
         columns=figures["attributes"],
         below=figures["below"],
         k=k,
-        counted="unit" if "counts" in figures else "record",
+        counts="unit" if "counts" in figures else "record",
         smallest=figures["smallest"],
         alone=figures["uniques"],
     )

@@ -44,9 +44,9 @@ def _on_blocks(manifest: Manifest) -> Iterator[Message]:
     promised, strata = _promised(plan), _names(plan, "strata")
     k = plan.get("k")
     if promised and verified.k != k:
-        yield Message("contradicts-k") if verified.k is not None else Message("k-not-verified", k=k)
+        yield Message("contradicts-plan", fields=["k"])
     if not promised and verified.k is not None:
-        yield Message("k-not-promised", k=verified.k)
+        yield Message("contradicts-plan", fields=["k"])
     found = _sorted(block.attributes for block in verified.blocks)
     wanted = [_sorted([*block, *strata] for block in promised)]
     if plan.get("small_strata") == "merge":
@@ -70,7 +70,7 @@ def _on_diversity(manifest: Manifest) -> Iterator[Message]:
         if sorted(said.attribute for said in block.diversity) != wanted:
             yield Message("contradicts-diversity", columns=len(block.diversity), promised=len(wanted))
         elif others := [name for name in _PROMISED if _differs(block, plan, name)]:
-            yield Message("contradicts-l-or-t", parameters=others)
+            yield Message("contradicts-plan", fields=others)
 
 
 def _differs(block: Block, plan: dict[str, Any], name: str) -> bool:
@@ -93,7 +93,7 @@ def _on_roles(manifest: Manifest) -> Iterator[Message]:
     if {name for block in blocks for name in block} - {*roles["quasi"]} and roles["quasi"]:
         yield Message("contradicts-blocks")
     if unknown := sorted({name for names in roles.values() for name in names} - {*columns}):
-        yield Message("planned-column-not-published", columns=unknown, number=len(unknown))
+        yield Message("column-not-published", columns=unknown, number=len(unknown))
     seen: set[str] = set()
     for names in [*roles.values(), dropped]:
         if twice := sorted(seen & {*names}):
@@ -105,7 +105,7 @@ def _on_units(manifest: Manifest) -> Iterator[Message]:
     """Yield how the units that were counted differ from those that the plan promises."""
     verified, unit = manifest.verified, manifest.plan.get("unit")
     if (verified.counts is not None) != (unit is not None):
-        yield Message("contradicts-unit")
+        yield Message("contradicts-plan", fields=["unit"])
     if unit is None:
         return
     found = [each for each in verified.units if each.column == unit]
@@ -119,23 +119,23 @@ def _on_rest(manifest: Manifest) -> Iterator[Message]:
     """Yield what else was verified and not promised, or the other way round."""
     plan, verified = manifest.plan, manifest.verified
     if verified.weighted_totals != (plan.get("preserve") is not None):
-        yield Message("contradicts-preserve")
+        yield Message("contradicts-plan", fields=["preserve"])
     if verified.dominance != (plan.get("p_percent") is not None or plan.get("dominance") is not None):
-        yield Message("contradicts-dominance")
+        yield Message("contradicts-plan", fields=["p_percent", "dominance"])
     if verified.domain_totals != (plan.get("keep_totals") is not None):
-        yield Message("contradicts-totals")
+        yield Message("contradicts-plan", fields=["keep_totals"])
     if verified.rules is not None and verified.rules.excused != (plan.get("edits_original") == "keep"):
-        yield Message("contradicts-edits")
+        yield Message("contradicts-plan", fields=["edits_original"])
     households = verified.households
     if (plan.get("household") is None) != (households is None):
-        yield Message("contradicts-households")
+        yield Message("contradicts-plan", fields=["household"])
     elif households is not None and (
         _names(plan, "household_attributes") != households.attributes or households.smallest < (verified.k or 0)
     ):
         yield Message("contradicts-household-attributes")
     unknown = {name for each in verified.determined for name in [each.column, *each.by]} - {*manifest.published.columns}
     if unknown:
-        yield Message("determining-column-not-published", columns=sorted(unknown), number=len(unknown))
+        yield Message("column-not-published", columns=sorted(unknown), number=len(unknown), determine=True)
     groups = {frozenset(block.attributes): block.groups for block in verified.blocks}
     unit = plan.get("unit")
     for each in verified.units:

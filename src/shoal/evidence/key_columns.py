@@ -48,11 +48,12 @@ class KeyColumn:
             own, another = _kind(ours.type), _kind(theirs.type)
             raise DataError("types-differ", column=self.name, own=own, other=another, table=what)
         if ours.type != theirs.type:
-            common = pa.float64() if self.is_number else ours.type
+            kinds, common = (ours.type, theirs.type), pa.float64() if self.is_number else ours.type
             try:
                 ours, theirs = ours.cast(common, safe=False), theirs.cast(common, safe=False)
             except pa.ArrowException:
-                raise DataError("types-not-comparable", column=self.name, table=what, type=str(common)) from None
+                of = {"own": str(kinds[0]), "other": str(kinds[1])}
+                raise DataError("types-differ", column=self.name, table=what, **of) from None
         places = pc.index_in(theirs, value_set=ours).fill_null(len(ours)).to_numpy(zero_copy_only=False)
         missing = theirs.is_null().to_numpy(zero_copy_only=False)
         return np.where(missing, 0, places.astype(np.int64) + 1)
@@ -60,7 +61,7 @@ class KeyColumn:
 
 def key_column(table: Table, name: str) -> KeyColumn:
     """Return the values of a column numbered in their order; NaN and declared missing codes are missing values."""
-    encoded = _values(table, name, Message("the-data")).dictionary_encode()
+    encoded = _values(table, name, Message("the-table")).dictionary_encode()
     order = pc.sort_indices(encoded.dictionary)
     rank = np.empty(len(order), np.int64)
     rank[order.to_numpy(zero_copy_only=False)] = np.arange(1, len(order) + 1)
@@ -72,8 +73,8 @@ def positive_weights(table: Table, name: str) -> Floats:
     """Return the weights of the records; one that is missing, or not above zero, is refused."""
     found = to_floats(without_declared(table, name), name, table.decimal)
     if (wrong := ~(found > 0)).any():
-        where = Message("records-from", number=int(wrong.sum()), first=int(np.argmax(wrong)) + 1)
-        raise DataError("weight-not-positive", column=name, where=where)
+        found = {"records": int(wrong.sum()), "first": int(np.argmax(wrong)) + 1}
+        raise DataError("wrong-weight", column=name, wrong="missing, zero or negative", **found)
     return found
 
 
@@ -82,7 +83,7 @@ def household_codes(table: Table, name: str) -> Integers:
     found = key_column(table, name)
     if (count := int(found.missing.sum())) > 0:
         first = int(np.argmax(found.missing)) + 1
-        raise DataError("missing-household", column=name, where=Message("records-from", number=count, first=first))
+        raise DataError("missing-unit", column=name, counts="household", household=True, records=count, first=first)
     return found.codes - 1
 
 
@@ -92,7 +93,7 @@ def _values(table: Table, name: str, what: Message) -> Array:
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if not has_categories(kind):
-        raise DataError("no-categories", column=name, table=what, type=str(column.type))
+        raise DataError("type-not-counted", column=name, table=what, type=str(column.type))
     values = plain_values(column)
     return cast("Array", values.cast(pa.large_string()) if is_text(values.type) else values)
 

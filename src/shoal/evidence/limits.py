@@ -1,7 +1,7 @@
 """Limits on risk and loss, and which of the rows of a sweep meets them. Light: the page needs it too."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +21,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         problems = [
-            Message("limit-not-a-percentage", field=name)
-            for name in ("max_risk", "max_loss")
-            if (given := getattr(self, name)) is not None and not _is_percentage(given)
+            *_mistakes("max_risk", self.max_risk, float, 0, 100),
+            *_mistakes("max_loss", self.max_loss, float, 0, 100),
+            *_mistakes("min_k", self.min_k, int, 2),
         ]
-        if self.min_k is not None and (not isinstance(self.min_k, int) or self.min_k < 2):
-            problems.append(Message("min-k-not-a-size", field="min_k"))
         if problems:
             raise PlanError(*problems)
 
@@ -36,8 +34,11 @@ class Limits:
     @property
     def phrases(self) -> list[Message]:
         """Each limit in words."""
-        limits = {"risk-at-most": self.max_risk, "loss-at-most": self.max_loss, "k-at-least": self.min_k}
-        return [Message(code, limit=limit) for code, limit in limits.items() if limit is not None]
+        limits = {"risk": self.max_risk, "loss": self.max_loss}
+        found = [
+            Message("figure-at-most", figure=name, limit=most) for name, most in limits.items() if most is not None
+        ]
+        return [*found, *([] if self.min_k is None else [Message("k-at-least", limit=self.min_k)])]
 
     def missed(self, row: Row) -> dict[str, float]:
         """Return by how many percentage points a row is above the limits of risk and loss."""
@@ -72,14 +73,21 @@ class Limits:
         if (row := self.nearest(rows)) is None:
             return Message("no-limits-set")
         missed = self.missed(row)
-        codes = {"risk": "risk-too-high", "loss": "loss-too-high"}
-        above = [Message(codes[what], points=points) for what, points in missed.items()]
+        above = [Message("figure-too-high", figure=what, points=points) for what, points in missed.items()]
         unique = row["unique"] if row["unique"] > row["linked"] and "risk" in missed else None
         return Message("limits-missed", limits=self.phrases, missed=above, unique=unique, **_figures(row))
 
 
-def _is_percentage(given: Any) -> bool:
-    return isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given) and 0 <= given <= 100
+def _mistakes(field: str, given: Any, kind: type[float], least: int, most: float = math.inf) -> Iterator[Message]:
+    """Yield what is wrong with a limit."""
+    if given is None:
+        return
+    if isinstance(given, bool) or not isinstance(given, int | kind) or (isinstance(given, float) and math.isnan(given)):
+        yield Message("not-whole" if kind is int else "not-a-number", field=field)
+    elif given < least:
+        yield Message("too-small", field=field, limit=least)
+    elif given > most:
+        yield Message("too-large", field=field, limit=most)
 
 
 def _figures(row: Row) -> Row:

@@ -59,5 +59,4 @@ def refuse_outputs(source: str | None, paths: Sequence[Path], overwrite: bool) -
     beside = [each for path in paths for each in (path, plan_beside(path), manifest_beside(path))]
     existing = [each for each in beside if os.path.lexists(each)]  # also a link that leads nowhere
     if existing:
-        number = len(existing)
-        raise FileError("outputs-exist", file=str(existing[0]), more=number - 1, number=number)
+        raise FileError("file-exists", path=str(existing[0]), more=len(existing) - 1)

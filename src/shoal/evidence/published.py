@@ -79,8 +79,8 @@ def read_published(path: str | os.PathLike[str]) -> list[Figure]:
     file = os.fspath(path)
     try:
         text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError("figures-not-text", file=file) from None
+    except UnicodeDecodeError as error:
+        raise FileError("not-utf8", line=data.count(b"\n", 0, error.start) + 1, file=file) from None
     rows = csv.DictReader(io.StringIO(text), restval="")
     header = [name.strip() for name in rows.fieldnames or []]
     if len(header) == 1 and ";" in header[0]:

@@ -101,14 +101,14 @@ def _other_bytes(path: Path, published: Published) -> Iterator[Message]:
     if published.parts is not None:
         yield from _other_parts(path, published.parts)
     elif path.is_dir():
-        yield Message("folder-in-place-of-file", file=str(path))
+        yield Message("kind-of-file-differs", file=str(path), files=None)
     else:
         yield from _other_file(path, None, published.bytes, str(published.sha256))
 
 
 def _other_parts(path: Path, parts: list[Part]) -> Iterator[Message]:
     if not path.is_dir():
-        yield Message("file-in-place-of-folder", file=str(path), files=len(parts))
+        yield Message("kind-of-file-differs", file=str(path), files=len(parts))
         return
     found, wanted = {file.name for file in _files(path)}, {part.name: part for part in parts}
     for name in sorted(wanted.keys() - found):
@@ -170,7 +170,7 @@ def _other_shape(table: Table, published: Published) -> Iterator[Message]:
     if not gone and not new and table.names != published.columns:
         yield Message("column-order-differs")
     if len(table) != published.records:
-        yield Message("number-of-records-differs", records=len(table), manifest=published.records)
+        yield Message("number-of-records-differs", records=len(table), expected=published.records, manifest=True)
 
 
 def _other_counts(found: Block, said: Block) -> Iterator[Message]:

@@ -317,7 +317,7 @@ def _asked(
     if fraction is not None and not (isinstance(fraction, Real) and 0 < fraction <= 1):
         problems.append(Message("fraction-out-of-range", field="fraction"))
     if fraction is not None and not suda:
-        problems.append(Message("fraction-without-suda", field="fraction"))
+        problems.append(Message("does-not-apply-with", field="fraction", other="--no-suda"))
     if problems or plan is None:
         raise PlanError(*problems)
     return plan

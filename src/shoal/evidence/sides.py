@@ -54,7 +54,7 @@ class Side:
             try:
                 values = values.cast(pa.large_string())
             except pa.ArrowException:
-                raise DataError("no-categories", column=name, type=str(values.type)) from None
+                raise DataError("type-not-counted", column=name, type=str(values.type)) from None
         encoded = values.dictionary_encode()
         codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         labels = encoded.dictionary.to_pylist()

@@ -187,7 +187,7 @@ class Sweep:
         """
         pattern = self.plan.output if pattern is None else pattern
         if pattern is None:
-            raise PlanError("no-outputs", field="output", example="masked-{k}.csv")
+            raise PlanError("no-output", field="output", example="masked-{k}.csv")
         runs = {(run.method, run.k): run for run in self._runs}
         methods, sizes = (list(dict.fromkeys(each)) for each in zip(*runs, strict=True))
         paths = output_paths(str(pattern), methods, sizes)
@@ -326,7 +326,7 @@ sweep.__signature__ = with_plan_fields(sweep, Sweep)  # type: ignore[attr-define
 # Fields that go with some methods only; in a sweep with one of these, the others do without.
 _OWN = {"budget": ("best", "auto"), "tour": ("tour",)}
 _NOT_SWEPT = {
-    "mic1d": "forms-no-groups-of-records",
+    "mic1d": "it-forms-no-groups",
     "ms": "it-forms-no-groups",
     "hybrid": "draws-new-values",
     "insensitive": "uses-an-epsilon-each",
@@ -466,7 +466,8 @@ def _runs(records: MemoryRecords, plans: dict[str, Plan], sizes: Sequence[int], 
 def _refuse_large(records: int, sizes: Sequence[int]) -> None:
     if records < sizes[-1]:
         first = sizes[0] if sizes[0] <= records else None
-        raise DataError("largest-k-too-large", k=sizes[0] if first is None else sizes[-1], records=records, first=first)
+        k = sizes[0] if first is None else sizes[-1]
+        raise DataError("k-too-large", k=k, number=records, counts="record", first=first)
 
 
 def _beside_mdav(runs: Sequence[_Run]) -> list[Message]:
@@ -486,7 +487,7 @@ def _beside_mdav(runs: Sequence[_Run]) -> list[Message]:
 
 def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[list[int], list[str]]:
     if isinstance(k, str) or not isinstance(k, Iterable | int | np.integer):
-        raise PlanError("k-not-sizes", field="k")
+        raise PlanError("group-sizes-unreadable", field="k")
     if not isinstance(method, str | Sequence):
         raise PlanError("methods-not-names", field="method")
     each = [k] if isinstance(k, int | np.integer) else list(k)

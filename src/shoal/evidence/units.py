@@ -44,4 +44,4 @@ def too_few(table: Table, names: Sequence[str], unit: str, k: int) -> Iterator[M
     below = {size: groups for size, groups in sizes.items() if size < k}
     if below:
         of: dict[str, Any] = {"below": sum(below.values()), "combinations": sum(sizes.values())}
-        yield Message("units-below-k", **of, columns=list(names), k=k, smallest=min(below))
+        yield Message("group-below-k", **of, columns=list(names), k=k, counts="unit", smallest=min(below))

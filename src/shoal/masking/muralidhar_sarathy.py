@@ -269,7 +269,7 @@ def _refuse_inadmissible(own: Matrix, S: Matrix, alpha: Matrix) -> None:
     offered = near if alpha.ndim < 2 else near * np.divide(alpha, own, out=np.ones_like(alpha), where=own != 0)
     rounded = np.round(offered, 6).tolist()
     if not ((diagonal >= 0) & (diagonal < 1)).all():
-        raise DataError("alpha-outside-range", offered=rounded)
+        raise DataError("alpha-out-of-range", field="alpha", offered=rounded)
     if not _admissible(matrix, S):
         raise DataError("alpha-inadmissible", offered=rounded)
 

@@ -14,7 +14,8 @@ sentences: the problem, then the remedy.
   a value and ``{first:!}`` for none; both show nothing. ``[[`` and ``]]`` are brackets.
 - ``{reason}`` may itself be a message, as a rule a phrase.
 - ``--missing=group`` is an option with a value. Each reader sees it in familiar words: ``--missing group`` on the
-  terminal, ``missing='group'`` in Python, the label of the field on the page. ``{other:option}`` is an option as data.
+  terminal, ``missing='group'`` in Python, the label of the field on the page. ``{other:option}`` is an option as data,
+  which may name other data as its value.
 - A template that starts with a lower-case letter, a quotation mark or a placeholder follows the field of the plan that
   it is about: ``-k: must be at least 2.``
 """
@@ -32,7 +33,7 @@ from shoal.text import counted, listed, visible
 
 Reader = Literal["terminal", "python", "page"]
 
-_OPTION = re.compile(r"(?<![\w-])(?P<option>--?[a-z][a-z0-9-]*)(?:=(?P<value>[^\s;)]*[^\s,;.:?)]))?")
+_OPTION = re.compile(r"(?<![\w)-])(?P<option>--?[a-z][a-z0-9-]*)(?:=(?P<value>[^\s;)]*[^\s,;.:?)]))?")
 _SPELLINGS: dict[Reader, Callable[[str, str | None], str]] = {}
 
 
@@ -164,8 +165,8 @@ def _spelled(option: re.Match[str], data: Mapping[str, Any], reader: Reader) -> 
 class _Formatter(string.Formatter):
     """Formats data by the rules of the templates."""
 
-    def __init__(self, reader: Reader) -> None:
-        self.reader = reader
+    def __init__(self, reader: Reader, data: Mapping[str, Any]) -> None:
+        self.reader, self.data = reader, data
 
     def format_field(self, value: Any, format_spec: str) -> str:
         match format_spec:
@@ -174,7 +175,7 @@ class _Formatter(string.Formatter):
             case "?" | "!":
                 return ""
             case "option":
-                return _OPTION.sub(lambda option: _spelled(option, {}, self.reader), value)
+                return _OPTION.sub(lambda option: _spelled(option, self.data, self.reader), value)
             case "names":
                 return str(visible(listed(value)))
             case "words" | "and" | "or" | ";":
@@ -190,7 +191,7 @@ class _Formatter(string.Formatter):
 
 
 def _filled(text: str, data: Mapping[str, Any], reader: Reader) -> str:
-    return _Formatter(reader).vformat(text, (), data)
+    return _Formatter(reader, data).vformat(text, (), data)
 
 
 def _labelled(body: str, template: str, field: str | None, label: str, source: str) -> str:

@@ -10,26 +10,19 @@ ERRORS = {
     ),
     "groups-not-kept": "'{engine}' does not keep the group of each record. Use --engine=memory.",
     "table-exceeds-memory": "'memory' would take about {needed:.3g} GB, more than --memory allows. Use --engine=file.",
-    "no-table": "Pass a table, or name a file with input.",
     "not-on-engine": (
         "[{option} ]is not available on engine '{engine}'[: it {reason}]. "
         "[Use --engine={instead}][ or {other}][{instead:!}Leave it out]."
     ),
     "several-words-on-spark": "must be a single word on Spark.",
     # Tables
-    "categories-differ": (
-        "A column has different categories in different pieces of the file. Write Parquet, not Arrow."
-    ),
-    "same-name-on-spark": "Columns share a name, because Spark ignores case: {columns:names}. Rename them.",
+    "categories-differ": "A column has different categories in different pieces of the file. Write Parquet, not Arrow.",
     # Files
     "cannot-write-on-spark": "The session cannot write this table as {format}. Write Parquet.",
     "damaged-run": "The remains of the interrupted run in '{path}' are damaged. Run without --resume.",
     "different-run": (
         "The interrupted run had another plan, input or rules. Run without --resume to start again, which removes "
         "'{path}'."
-    ),
-    "columns-differ-on-spark": (
-        "The files in '{path}' do not have the same columns. Protect only files with the same columns together."
     ),
     "folder-of-another-user": "'{path}' belongs to another user. Ask them to remove it, or choose another folder.",
     "folder-taken": (
@@ -40,12 +33,10 @@ ERRORS = {
         "'{path}' changed after it was protected, so the release cannot be compared with it. Protect it again."
     ),
     "not-written-in-pieces": "'{path}' has a format that cannot be written in pieces. Use .parquet, .arrow or .csv.",
-    "output-in-input": "'{path}' is in the folder that is being protected. Write the release to another.",
     "output-in-use": (
         "Another run is writing '{path}', or its release is not saved yet. Wait for it, stop it, or save it."
     ),
     "release-gone": "The release was already saved or closed, or could not be saved. Protect the file again.",
-    "unknown-on-spark": "'{path}' has no extension that Spark knows. Use for example .parquet or .csv.",
     # Spark
     "java-gone": (
         "Spark's Java process has stopped or cannot be reached. If it ran out of memory, raise spark.driver.memory and "
@@ -60,10 +51,7 @@ ERRORS = {
         "Spark cannot write: No space left on device. Free space where the output is written and where Spark keeps its "
         "temporary files (SPARK_LOCAL_DIRS)."
     ),
-    "spark-input-damaged": ("The input cannot be read completely: a file is damaged, or files have different columns."),
-    "spark-not-started": (
-        "Spark did not start on '{master}'. Check the address, and that Java is version 17 or later."
-    ),
+    "spark-not-started": "Spark did not start on '{master}'. Check the address, and that Java is version 17 or later.",
     "spark-worker-lost": (
         "Spark lost a worker process more often than it retries. If memory ran out, lower --block-records or give "
         "Spark more memory."
@@ -76,9 +64,7 @@ ERRORS = {
         "promised types]."
     ),
     "identifier-released": "The identifier '{column}' was not dropped.",
-    "number-of-records-changed": "There {records:~is/are} {records:record} instead of {expected:,}.",
     "number-written-otherwise": "Column '{column}' has numbers that are not written as promised.",
-    "written-otherwise": "The files that were written differ from the release.",
     # Shared with other rooms: delete when merging
 }
 

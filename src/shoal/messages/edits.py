@@ -6,20 +6,14 @@ _CONTRADICTS = "The manifest contradicts itself: "
 
 ERRORS = {
     # Files and lists of rules
-    "doctype-in-rules": (
-        "'{file}' has a DOCTYPE[{entities:!}, which may declare entities][ that declares {entities:names}]"
-        "[ and {more:,} more]. Remove it."
-    ),
     "more-unread-rules": "{number:more rule} cannot be read.",
     "no-rules": "There is no rule in [{file:!}the list]['{file}']. Write one, or leave out --edits.",
     "not-rules": "must be the path of a file of rules, or a list of rules as texts.",
     "not-schematron": "'{file}' is not Schematron: its root is neither a <schema> nor a <pattern>.",
-    "rule-too-complex": (
-        _AT + "the rule has more than {most} values and conditions, or is nested too deeply. Split it."
-    ),
+    "rule-too-complex": _AT + "the rule has more than {most} values and conditions, or is nested too deeply. Split it.",
     "rule-too-long": _AT + "this has {characters:,} characters, more than the {most:,} of a rule. Split it.",
-    "rules-not-utf8": _AT + "this is not text in UTF-8. Save the rules in that encoding, or type them again.",
-    "several-roots-not-utf8": ("'{file}' has several roots and is not in UTF-8. Put one <schema> around its patterns."),
+    "not-utf8": (_AT + "this is not text in UTF-8. Save it in that encoding, or type it again."),
+    "several-roots-not-utf8": "'{file}' has several roots and is not in UTF-8. Put one <schema> around its patterns.",
     # Rules in either language
     "condition-as-value": _AT + "this is a condition where a value is expected; join conditions with 'and' or 'or'.",
     "constant-too-large": _AT + "the number is too large.",
@@ -60,9 +54,7 @@ ERRORS = {
     "empty-sequence": _AT + "an empty sequence equals nothing; write V1 = '' for a missing value.",
     "integer-division": _AT + "idiv is not supported; write floor(a div b) where both are positive.",
     "not-xpath": _AT + "this is not XPath[: {reason}].",
-    "original-attribute-expected": (
-        _AT + "an attribute of the original data is expected here, as $original//Record/V1."
-    ),
+    "original-attribute-expected": _AT + "an attribute of the original data is expected here, as $original//Record/V1.",
     "original-out-of-place": (
         _AT + "the original data may stand only on one side of '=' or in exists(index-of(..., V1))."
     ),
@@ -90,9 +82,8 @@ ERRORS = {
     "element-misplaced": _AT + "<{element}> has no place within <{parent}>.",
     "element-without-attribute": _AT + "<{element}> needs the attribute '{attribute}'.",
     "schematron-not-supported": (
-        _AT
-        + "[{attribute:!}<{element}>][the attribute '{attribute}' of <{element}>] is not supported. Write the rules "
-        "out in this file."
+        _AT + "[{attribute:!}<{element}>][the attribute '{attribute}' of <{element}>] is not supported. Write the "
+        "rules out in this file."
     ),
     "second-record": (
         _AT + "the context makes '{name}' the record, which is '{record}' elsewhere; a rule on an attribute has the "
@@ -113,16 +104,12 @@ ERRORS = {
         "rule '{rule}' compares '{column}' and '{other}', which have different levels. Give both the same list with "
         "--levels, or leave the rule out."
     ),
-    "label-of-a-code": ("rule '{rule}' compares '{column}', which holds codes, with the label of one. Use the code."),
-    "levels-as-numbers": (
-        "rule '{rule}' calculates with '{column}', whose levels have an order but no distances. Compare it without "
-        "arithmetic and number(), or leave the rule out."
-    ),
+    "label-of-a-code": "rule '{rule}' compares '{column}', which holds codes, with the label of one. Use the code.",
     "number-compared-with-text": (
         "rule '{rule}' compares '{column}', a number,[{order:?} by order] with a text. Use a number."
     ),
     "rule-needs-original": "a rule needs the original data. Add the original, or leave the rule out.",
-    "rule-on-dropped-column": ("rule '{rule}' names '{column}', an identifier, which is dropped. Leave the rule out."),
+    "rule-on-dropped-column": "rule '{rule}' names '{column}', an identifier, which is dropped. Leave the rule out.",
     "rule-on-unknown-column": (
         "[{rule:!}a rule][rule '{rule}'] names '{column}', which is not a column of [{original:!}the table]"
         "[{original:?}the original data]. Correct the name, or leave the rule out."
@@ -135,8 +122,9 @@ ERRORS = {
         "Column '{column}' has more than {most:,} different values, and a rule needs all of them. Leave the rule out."
     ),
     "words-as-numbers": (
-        "rule '{rule}' calculates with '{column}', which has no numbers. Compare it without arithmetic and number(), "
-        "or leave the rule out."
+        "rule '{rule}' calculates with '{column}', [{ordered:?}whose levels have an order but no "
+        "distances][{ordered:!}which has no numbers]. Compare it without arithmetic and number(), or leave the rule "
+        "out."
     ),
     # How rules are kept
     "aggregate-breaks-rule": (
@@ -147,13 +135,9 @@ ERRORS = {
         "'{column}' would be computed from {one:names} and from {other:names}, by two rules. Leave one out, or use "
         "--recompute with another attribute of one of them."
     ),
-    "computed-in-a-circle": (
-        "{columns:names} would be computed from one another, in a circle. Recompute fewer of them."
-    ),
+    "computed-in-a-circle": "{columns:names} would be computed from one another, in a circle. Recompute fewer of them.",
     "not-adjustable": "'{column}' cannot be adjusted: it is in no sum of a rule.",
-    "not-recomputable": (
-        "'{column}' cannot be recomputed: no rule determines it, or it is not masked, or not a number."
-    ),
+    "not-recomputable": "'{column}' cannot be recomputed: no rule determines it, or it is not masked, or not a number.",
     "order-needs-one-aggregate": (
         "rule '{rule}' needs the same increasing aggregate of '{column}' and '{other}'[, and {odd:and} "
         "{number:~is/are} not increasing][, which have {found:and}]. Use one for both, or leave a rule out."
@@ -205,8 +189,8 @@ ERRORS = {
         "--edits-original=exclude[{keep:?}, or keep them with --edits-original=keep]."
     ),
     "release-breaks-rule": (
-        "Rule '{rule}' is broken by {records:record}[, first by {first}]. [{medoid:!}Leave][{medoid:?}Publish "
-        "whole records with --aggregate=medoid, or leave] the rule out."
+        "Rule '{rule}' is broken by {records:record}[ (first: record {first})].[{medoid:?} Publish whole records with "
+        "--aggregate=medoid, or leave the rule out.][{alone:?} Leave the rule out.]"
     ),
     # Manifests that contradict themselves
     "block-not-verified": _CONTRADICTS + "groups by {columns:names} of the plan were not verified.",
@@ -214,34 +198,15 @@ ERRORS = {
     "contradicts-diversity": (
         _CONTRADICTS + "diversity was verified for {columns:column}, where the plan promises it for {promised:,}."
     ),
-    "contradicts-dominance": _CONTRADICTS + "dominance was promised and not verified, or verified and not promised.",
-    "contradicts-edits": (
-        _CONTRADICTS + "the plan treats original records that break rules in another way than was verified."
-    ),
     "contradicts-groups": (_CONTRADICTS + "the groups that were verified are by other columns than those of the plan."),
     "contradicts-household-attributes": (
         _CONTRADICTS + "other household attributes were verified than those of the plan, or fewer than k households."
     ),
-    "contradicts-households": _CONTRADICTS + "households were promised and not verified, or verified and not promised.",
-    "contradicts-k": _CONTRADICTS + "the plan has another k than was verified.",
-    "contradicts-l-or-t": _CONTRADICTS + "the plan has another {parameters:and} than was verified.",
-    "contradicts-preserve": (
-        _CONTRADICTS + "weighted totals were promised and not verified, or verified and not promised."
-    ),
-    "contradicts-totals": (
-        _CONTRADICTS + "totals of domains were promised and not verified, or verified and not promised."
-    ),
-    "contradicts-unit": (
-        _CONTRADICTS + "k counts units in the plan and records in what was verified, or the other way round."
-    ),
-    "determining-column-not-published": (
-        _CONTRADICTS + "{columns:names}, said to determine originals, {number:~is/are} not among the columns."
-    ),
+    "contradicts-plan": (_CONTRADICTS + "its plan and what was verified differ in {fields:and}."),
     "identifier-published": _CONTRADICTS + "identifiers of the plan are among the columns.",
-    "k-not-promised": _CONTRADICTS + "k = {k} was verified, which the plan does not promise.",
-    "k-not-verified": _CONTRADICTS + "k = {k} was not verified.",
-    "planned-column-not-published": (
-        _CONTRADICTS + "{columns:names} of the plan {number:~is/are} not among the columns."
+    "column-not-published": (
+        _CONTRADICTS + "{columns:names}[{determine:!} of the plan][{determine:?}, said to determine originals,] "
+        "{number:~is/are} not among the columns."
     ),
     "two-roles-in-plan": _CONTRADICTS + "{columns:names} {number:~has/have} two roles in the plan.",
     "unit-counted-elsewhere": (

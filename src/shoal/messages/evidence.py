@@ -8,19 +8,14 @@ ERRORS = {
     "external-of-categories": (
         "does not apply to a sweep of levels or categories, whose loss shows how few records changed. Leave it out."
     ),
-    "fraction-without-suda": "does not apply without SUDA2. Leave it out.",
     "fraction-out-of-range": "must be above 0 and at most 1, for example 0.01.",
     "household-not-a-name": "must be the name of a column.",
     "in-manifest": "comes from the manifest. Leave it out.",
-    "k-not-sizes": "must be a group size, or several.",
     "known-out-of-range": "must be from 1 to {most}, the number of attributes in --block.",
-    "level-not-compared": "names '{column}', which no rule compares by order. Leave it out.",
-    "limit-not-a-percentage": "must be a percentage from 0 to 100, for example 10.",
     "lone-brace": "has a brace without its other half. Use {known:and}.",
     "manifest-needs-file": "is that of a file. Pass the path of the masked file.",
     "methods-not-names": "must be the name of a method, or several.",
     "min-k-above-all": "is above every k that is compared. Compare k from {first} to {least:,} or more.",
-    "min-k-not-a-size": "must be a whole number of at least 2.",
     "names-none": "names no {what}. Name at least one.",
     "needs-a-k": "needs a k, which this manifest does not have. Use -k and --quasi instead.",
     "needs-groups": "needs groups of k records, which '{method}' does not promise. Leave it out.",
@@ -31,14 +26,11 @@ ERRORS = {
     "no-order-on-spark": (
         "does not apply to engine 'spark', whose records have no order. Run shoal check on the written files instead."
     ),
-    "no-outputs": "Name the files to write, for example -o={example}.",
     "no-release-of-1": "1 protects nothing, and is never written. Use a larger k.",
     "not-compared": "{value} was not compared. Name one of {known:words}.",
     "not-for-any-method": "does not apply to {methods:names}. Compare {method} too.",
     "not-in-a-sweep": "['{value}' ]does not apply to a sweep[: {why}]. Use it with shoal protect.",
-    "output-without-placeholder": (
-        "must contain {name}, so that each {what} has other files, for example -o={example}."
-    ),
+    "output-without-placeholder": "must contain {name}, so that each {what} has other files, for example -o={example}.",
     "recode-not-a-key": "names '{column}', which is not a key. Add it to --keys, or leave it out.",
     "scenario-named-twice": "'{scenario}' is the name of a scenario of --block too. Use another name.",
     "scenario-without-sets": "'{scenario}' has no set of attributes. Name at least one.",
@@ -78,7 +70,6 @@ ERRORS = {
     "figure-without-tolerance": (
         "line {line} of '{file}' needs a tolerance, because its value is not written as 41.3. Add one."
     ),
-    "figures-not-text": "'{file}' is not text in UTF-8. Save it in that encoding.",
     "figures-unknown-column": "'{file}' has a column '{column}', which is not one of {known:words}.",
     "figures-with-semicolons": "'{file}' has semicolons between its columns. Use commas.",
     "figures-without-column": "'{file}' has no column '{column}'. Add it.",
@@ -101,7 +92,6 @@ ERRORS = {
     "key-not-unique": (
         "The key '{column}' does not identify the records of {table}: some values are missing or occur twice."
     ),
-    "key-type": "The key '{column}' of {table} must be texts, numbers or dates.",
     "not-an-earlier-release": (
         "None of the quasi-identifiers {columns:names} is in {table}, so it is not a release of the same data."
     ),
@@ -119,9 +109,6 @@ ERRORS = {
     "types-differ": (
         "Column '{column}' holds {own} in the data and {other} in {table}. Store it as the same type in both."
     ),
-    "types-not-comparable": (
-        "Column '{column}' of {table} cannot be compared with the data. Store it as {type} in both."
-    ),
     "units-not-known": (
         "The masked table lacks {records:record} of earlier releases, whose units are not known. Leave them out of the "
         "earlier releases, or leave out --unit to count records."
@@ -135,34 +122,24 @@ ERRORS = {
         "'{file}' is masked: its manifest is beside it. Risk from frequencies is not valid after masking; compare it "
         "with the original by shoal assess."
     ),
-    "largest-k-too-large": (
-        "k = {k:,} is more than the table has: {records:record}. Use [k from {first} to {records:,}]"
-        "[{first:!}a smaller -k]."
-    ),
-    "no-categories": (
+    "type-not-counted": (
         "Column '{column}'[ of {table}] is of type {type}, whose values cannot be counted. Use text, numbers or dates."
-    ),
-    "outputs-exist": (
-        "'{file}'[ and {more:more file}] already {number:~exists/exist}, so nothing was written. Choose another "
-        "pattern, or add --overwrite."
     ),
     "population-too-small": (
         "The population table has {records:record}, fewer than the sample with {sample:,}. Give the whole population "
         "with --population."
     ),
     "smaller-k-possible": "Smaller k are possible: use k = {first}[ to {last}].",
-    "weight-not-positive": (
-        "The weight in column '{column}' is missing, or not above zero, in {where}. Correct it, or leave these records "
-        "out."
-    ),
     # A file that is not what its manifest or the request says
     "block-not-countable": "k cannot be counted without {columns:names}.",
     "column-order-differs": "The columns are in another order than in the manifest.",
     "columns-missing": "Columns of the manifest are missing: {columns:names}.",
     "columns-not-in-manifest": "Columns are not in the manifest: {columns:names}.",
     "diversity-not-measurable": "Diversity cannot be measured without '{column}'.",
-    "file-in-place-of-folder": "'{file}' is one file, and the manifest is of a folder of {files:file}.",
-    "folder-in-place-of-file": "'{file}' is a folder, and the manifest is of one file.",
+    "kind-of-file-differs": (
+        "'{file}' is [one file, and the manifest is of a folder of {files:file}][{files:!}a folder, and the manifest "
+        "is of one file]."
+    ),
     "group-size-differs": (
         "The size of the {which} group by {columns:names} is {found:,} instead of {manifest:,} in the manifest."
     ),
@@ -171,26 +148,30 @@ ERRORS = {
     ),
     "intersections-below-k": (
         "Together with {releases:and}, groups of {columns:names} leave {below:record} in intersections of fewer than "
-        "{k:{counted}}; the smallest has {smallest:{counted}}[, and {alone:record} can be singled out]."
+        "{k:{counts}}; the smallest has {smallest:{counts}}[, and {alone:record} can be singled out]."
     ),
-    "l-differs": ("'{column}' has {form} l = {least:.6g} in some group, where the manifest says {manifest:.6g}."),
+    "l-differs": "'{column}' has {form} l = {least:.6g} in some group, where the manifest says {manifest:.6g}.",
     "number-of-bytes-differs": (
         "The file [{part:?}'{part}' ]has {found:,} bytes instead of {manifest:,} in the manifest."
     ),
     "number-of-groups-differs": (
         "The number of groups by {columns:names} is {found:,} instead of {manifest:,} in the manifest."
     ),
-    "number-of-records-differs": "There are {records:record} instead of {manifest:,} in the manifest.",
+    "number-of-records-differs": (
+        "There {records:~is/are} {records:record} instead of {expected:,}[{manifest:?} in the manifest]."
+    ),
     "number-of-rules-differs": "{rules:rule} given instead of the {manifest:,} in the manifest.",
     "part-missing": "The file '{part}' of the folder is missing.",
     "part-not-in-manifest": "The file '{part}' of the folder is not in the manifest.",
-    "parts-not-readable": ("The files in '{file}' cannot be read together: one is damaged, or in another format."),
-    "rule-not-obeyed": "Rule '{rule}' is broken by {records:record} (first: record {first}).",
+    "parts-not-readable": (
+        "The [files in '{file}'][{file:!}input] cannot be read completely: a file is damaged, in another format, or "
+        "has other columns."
+    ),
     "t-differs": (
         "'{column}' is {distance:.4f} from its distribution in some group, and {manifest:.4f} in the manifest."
     ),
     # Verdicts
-    "limit-not-met": ("{limit} ({meaning}) is {figure:,.10g}{unit}, where the limit is {least} {bound:,.10g}{unit}."),
+    "limit-not-met": "{limit} ({meaning}) is {figure:,.10g}{unit}, where the limit is {least} {bound:,.10g}{unit}.",
 }
 
 WARNINGS = {
@@ -209,9 +190,7 @@ WARNINGS = {
         "{columns:names} {number:~has/have} a different value in every record, so that every record is unique. Leave "
         "out identifiers, and recode numbers into classes with --recode."
     ),
-    "limit-not-measured": (
-        "{limit} ({meaning}) was not measured; the limit is {least} {bound:,.10g}{unit}[: {needs}]."
-    ),
+    "limit-not-measured": "{limit} ({meaning}) was not measured; the limit is {least} {bound:,.10g}{unit}[: {needs}].",
     "limits-missed": (
         "No k meets the limits ({limits:words}); nearest is k = {k:,} with {method} (loss {loss:.2f} %, risk "
         "{risk:.1f} %), but {missed:and}[; columns that are released unchanged make {unique:.1f} % of the records "
@@ -255,22 +234,18 @@ PHRASES = {
     # Tables
     "earlier-release": "earlier release {number}",
     "file-of-name": "'{file}'",
-    "the-data": "the data",
     "the-masked-table": "the masked table",
     "the-original": "the original",
     "the-population-table": "the population table",
     "the-table": "the table",
     # Limits of a sweep
     "k-at-least": "k at least {limit:,}",
-    "loss-at-most": "loss at most {limit:g} %",
-    "loss-too-high": "its loss is {points:.1f} points too high",
-    "risk-at-most": "risk at most {limit:g} %",
-    "risk-too-high": "its risk is {points:.1f} points too high",
+    "figure-at-most": "{figure} at most {limit:g} %",
+    "figure-too-high": "its {figure} is {points:.1f} points too high",
     "size-and-losses": "{k:,} ({loss:.3f} against {tour:.3f} %)",
     # Why a method does not apply to a sweep
     "draws-new-values": "it publishes new sensitive values, whose loss and risk a sweep does not measure",
     "it-forms-no-groups": "it forms no groups",
-    "forms-no-groups-of-records": "it forms no groups of records",
     "uses-an-epsilon-each": "every release that is compared would use an epsilon",
     "works-in-memory": "a sweep works in memory",
     # Mistakes in a formula
@@ -316,9 +291,7 @@ PHRASES = {
     # Why a limit was not measured
     "add-formulas": "add formulas to the policy",
     "add-published": "add --published to shoal assess",
-    "differ-uncompared": (
-        "{columns:names} {number:~differs/differ} between the files and {number:~is/are} not compared"
-    ),
+    "differ-uncompared": "{columns:names} {number:~differs/differ} between the files and {number:~is/are} not compared",
     "gone-from-masked": (
         "{columns:names} {number:~is/are} not in the masked file; name the columns that were masked with --quasi"
     ),

@@ -14,15 +14,18 @@ ERRORS = {
         "{number} of {limits:limit} of [policy '{policy}'][the policy{policy:!}] {number:~was/were} not measured[, but "
         "'{file}' was written]. It is not passed[ unless it has not_measured = \"allow\"{some:?}]."
     ),
-    "no-input": "Name the file to protect, for example shoal protect data.csv.",
+    "no-input": (
+        "[{table:!}Name the file to protect, for example shoal protect data.csv][{table:?}Pass a table, or name a file "
+        "with input]."
+    ),
     "no-memory": (
         "There is not enough memory.[{page:!} Free some, or set a limit, for example --memory=2GB]"
         "[{page:?} Use a smaller file]."
     ),
-    "no-output": "Name the file to write, for example -o=masked.csv.",
+    "no-output": "Name the file to write, for example -o=[{example}][{example:!}masked.csv].",
     "no-such-command-option": "No such option: {option}.[ Did you mean {near}?] See {help}.",
     "scenario-unreadable": "must be a name and attributes, for example 1G=age,income.",
-    "system-refused": ("The system refused an operation ({reason}). Files that have their final names are complete."),
+    "system-refused": "The system refused an operation ({reason}). Files that have their final names are complete.",
     "unexpected": "Unexpected {what}. Set SHOAL_DEBUG=1 to see where it happened.",
     "wrong-usage": "{problem}. See {help}.",
     # The report
@@ -33,7 +36,6 @@ ERRORS = {
     "nothing-to-draw": "There is nothing to draw: all attributes are constant, and nothing can be lost.",
     "report-not-html": "'{path}' cannot be a report, which is a web page. Use a name that ends in .html.",
     "too-few-for-bars": "'{column}' cannot be shown in bars of at least {least:record}, and not in smaller ones.",
-    "unknown-risk": "must be {choices:or}.",
     # Serving the page
     "certificate-unusable": (
         "'{certificate}' and '{key}' must be a certificate and its own key, both in PEM form, the key without a "
@@ -49,13 +51,11 @@ ERRORS = {
     "port-needs-rights": "{port} needs administrator rights. Use a port above 1023.",
     "port-taken": "{port} is used by another program. Choose another, or 0 for any free one.",
     "proxy-every-address": "must not be every address. Name the proxy's own.",
-    "proxy-secret-open": "'{path}' can be read by other users. Keep the secret to yourself: chmod 600 {path}.",
     "proxy-secret-short": "'{path}' must hold at least {least} characters in one line: {command}.",
     "proxy-secret-unreadable": "'{path}' cannot be read, or is no text. It must hold the secret of the proxy.",
     "proxy-unreadable": "must be addresses or networks, such as 127.0.0.1 or 172.18.0.0/16.",
     "public-url-not-https": "must begin with https, so that the network cannot read what is sent.",
     "public-url-unreadable": "must be an address such as https://stat.example.org/shoal.",
-    "upload-limit-unreadable": "must be a size such as 500MB or 2GB.",
     "user-header-unreadable": "must be the name of a header, such as X-Remote-User.",
     "user-header-without-secret": (
         "needs --proxy-secret. Without it, every user of the proxy's machine could claim to be anyone."
@@ -63,7 +63,6 @@ ERRORS = {
     # Requests to the page
     "another-site": "Another site asked for this. Only the page itself may.",
     "another-window": "This window belongs to another session. Reload the page.",
-    "headers-too-large": "The headers are larger than {most:byte}, which is all that is allowed.",
     "length-twice": "The request states its length twice. Send Content-Length or Transfer-Encoding, not both.",
     "no-session": "There is no session. Open [the link that is shown where shoal app was started{url:!}][{url}].",
     "no-user": "The proxy did not name a user. Ask whoever runs it.",
@@ -74,7 +73,8 @@ ERRORS = {
     "other-name": "The page is not served under this name. Open the link as it was shown.",
     "page-failed": "Something unexpected happened. The terminal shows what kind of failure.",
     "too-large-request": (
-        "The [file{file:?}][request{file:!}] is larger than {most:byte}, which is all that is allowed."
+        "The [{headers:?}headers are][{file:?}file is][{headers:!}{file:!}request is] larger than {most:byte}, which "
+        "is all that is allowed."
     ),
     "too-many-connections": "This session has too many open connections. Close some of its windows.",
     "too-many-sessions": "There are {most:session}, which is all that is allowed. Come back later.",
@@ -83,13 +83,9 @@ ERRORS = {
     "too-many-windows": "This session has {most:window}, the most it may have. Close one of them.",
     "wrong-token": "This token is wrong, or was used before.",
     # Work on the page
-    "attributes-without-roles": (
-        "Roles are missing for {columns:names}[ and {others:other}]. Choose one for each in step 2."
-    ),
     "file-lost": (
         "The file did not arrive[, perhaps because the machine of the page has no room for it{large:?}]. Try again."
     ),
-    "file-name-unusable": "The name of the file is too long, or has characters that are not allowed. Rename it.",
     "file-not-taken": (
         "The file was not taken. Its kind can be {kinds:words}[, its size at most {limit}][ (larger files are for the "
         "command line: shoal protect){table:?}]."
@@ -99,7 +95,7 @@ ERRORS = {
     "no-room-for-file": "The file could not be stored: there is no room for it on this machine.",
     "no-such-download": "There is no such file. Protect a file first.",
     "page-without-spark": "The page does not use Spark. Protect the file on the command line: {command}.",
-    "role-of-several": ("is chosen for {columns:names}. Only one can have this role: change the others in step 2."),
+    "role-of-several": "is chosen for {columns:names}. Only one can have this role: change the others in step 2.",
     "rules-file-needed": "are in '{file}', which the plan needs. Upload this file, or remove it.",
     "same-file-name": "Two files have the name '{file}'. Rename one, so that both can be in one folder.",
     "seed-of-your-own": (
@@ -115,9 +111,7 @@ ERRORS = {
     ),
     "value-needed": "fill this in.",
     "work-not-started": "The work could not be started for lack of memory or processes. Try again later.",
-    "work-stopped": (
-        "The work was stopped from outside, perhaps for lack of memory. Try again, or with a smaller file."
-    ),
+    "work-stopped": "The work was stopped from outside, perhaps for lack of memory. Try again, or with a smaller file.",
     "work-too-long": (
         "The work took longer than {limit}, the limit here. Use a smaller file or a quicker method, or the command "
         "line: shoal protect."

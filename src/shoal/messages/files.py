@@ -2,11 +2,14 @@
 
 ERRORS = {
     # Names and places
-    "bad-output-name": "The name of the output is too long or has a NUL character. Choose another.",
-    "file-exists": "'{path}'[, which goes with '{beside}',] already exists. Choose another name, or add --overwrite.",
+    "bad-file-name": "The name of the file is too long, or has characters that are not allowed. Choose another.",
+    "file-exists": (
+        "'{path}'[, which goes with '{beside}',][ and {more:more file}] already [{more:!}exists][{more:?}exist]. "
+        "Choose another name, or add --overwrite."
+    ),
     "file-not-readable": "[The {what} ]'{path}' cannot be read: {reason}.",
     "file-not-writable": "'{path}' cannot be written: {reason}.",
-    "file-too-large": "'{path}' is not the {what}: it is larger than {most:,} bytes.",
+    "file-too-large": "'{path}' cannot be the {what}: it has more than {most:{unit}}.",
     "folder-named": (
         "'{path}' is a folder. Name a file[{reading:?} in it, or use --engine=file for a folder of Parquet files]."
     ),
@@ -21,10 +24,11 @@ ERRORS = {
     ),
     "only-for-format": "applies only to {format} files. Leave it out.",
     "read-only-format": "'{path}': {extension} files can be read but not written. Use {instead}.",
-    "unknown-extension": "'{path}' has no extension that Shoal knows. Use one of {extensions:words}.",
+    "unknown-extension": (
+        "'{path}' has no extension that [{spark:?}Spark][{spark:!}Shoal] knows. Use one of {extensions:words}."
+    ),
     # What files hold
     "empty-file": "'{path}' is empty[{sheets:?}: no sheet has data].",
-    "file-without-records": "'{path}' has no records.",
     "several-tables": "'{path}' has more than one table. Write each to its own file.",
     # What formats cannot hold
     "labels-not-for-format": (
@@ -35,7 +39,8 @@ ERRORS = {
         "[, at most {most:,} bytes]. Rename it, or write Parquet."
     ),
     "names-differ-in-case": (
-        "Columns '{column}' and '{other}' differ only in case, which {format} files ignore. Rename one of them."
+        "Columns {columns:names} differ only in case, which [{format} files ignore][{format:!}Spark ignores]. Rename "
+        "them."
     ),
     "type-not-for-format": (
         "Column '{column}' is of type {type}, which {format} files cannot hold. Convert or drop it[, or write "
@@ -52,9 +57,8 @@ ERRORS = {
     # CSV
     "bad-missing-word": (
         "has a word that [{empty:?}is empty][{blanks:?}has spaces around it][{unprintable:?}cannot be printed]. "
-        "[{empty:?}Leave it out: empty cells always count as missing]"
-        "[{blanks:?}Remove them: cells are compared without surrounding spaces]"
-        "[{unprintable:?}Remove characters such as tabs and line breaks]."
+        "[{empty:?}Leave it out: empty cells always count as missing][{blanks:?}Remove them: cells are compared "
+        "without surrounding spaces][{unprintable:?}Remove characters such as tabs and line breaks]."
     ),
     "cells-not-found": "[{header:?}The header of ]'{path}' cannot be split into cells. Set --delimiter and --quote.",
     "first-row-like-record": (
@@ -65,7 +69,6 @@ ERRORS = {
         "Column '{column}' has a name like its values, so a CSV file would seem to have no header. Use a name with a "
         "letter, such as y2019, or write Parquet."
     ),
-    "not-one-ascii-character": "must be an ASCII character other than a line break.",
     "not-text-file": (
         "'{path}' is not a text file[{nul:?}: it has NUL bytes]. [{nul:?}If it is UTF-16, add --encoding=utf-16]"
         "[{nul:!}Perhaps it is a compressed file or a spreadsheet with the wrong extension]."
@@ -80,9 +83,8 @@ ERRORS = {
         "or write Parquet."
     ),
     "stray-quote": (
-        "'{path}': [record {record}][{record:!}the header] [{closes:?}has text after a closing quote]"
-        "[{closes:!}opens a quote that is never closed]. Double the quotes inside a cell, or set --delimiter and "
-        "--quote."
+        "'{path}': [record {record}][{record:!}the header] [{closes:?}has text after a closing quote][{closes:!}opens "
+        "a quote that is never closed]. Double the quotes inside a cell, or set --delimiter and --quote."
     ),
     "unknown-encoding": "is not a text encoding. Use for example --encoding=utf-8 or cp1252.",
     "wrong-encoding": (
@@ -122,8 +124,9 @@ ERRORS = {
         "'{path}': [record {record}][{record:!}the root] has attributes on '{column}'. Make variables of them, or "
         "write the table as CSV."
     ),
-    "xml-declarations": (
-        "'{path}' has a DOCTYPE, which may declare entities. [{excel:?}Save it again in Excel][{excel:!}Remove it]."
+    "doctype": (
+        "'{file}' has a DOCTYPE[{entities:!}, which may declare entities][ that declares {entities:names}][ and "
+        "{more:,} more]. [{excel:?}Save it again in Excel][{excel:!}Remove it]."
     ),
     "xml-element-in-variable": (
         "'{path}': record {record} has an element inside of the variable '{column}'. Keep only text in variables, or "
@@ -146,7 +149,8 @@ ERRORS = {
     # Files that are read in pieces
     "arrow-stream": "'{path}' is not in Arrow's file format. Write it with pyarrow.ipc.new_file, or as Parquet.",
     "files-differ": (
-        "'{path}' and '{other}' have different columns or types. All files of a folder must have the same."
+        "[{other:!}The files in ]'{path}'[ and '{other}'] have different columns or types. All files of a folder must "
+        "have the same."
     ),
     "no-parquet-file": "Folder '{path}' has no Parquet file.",
     "not-in-pieces": (
@@ -161,9 +165,6 @@ ERRORS = {
     "epsilon-with-index": (
         "The index of the table cannot be protected with --epsilon. Drop it with reset_index(drop=True)."
     ),
-    "epsilon-with-type": (
-        "'{column}' is of type {type} and cannot be protected: with --epsilon only numbers can be masked."
-    ),
     "epsilon-with-xml": "does not apply to XML, whose records name the columns. Convert it to CSV.",
     "unreadable-with-epsilon": (
         "'{path}' cannot be read as a table. With --epsilon the reason is not shown, because it may disclose a record: "
@@ -174,9 +175,7 @@ ERRORS = {
 NOTES = {
     "codes-not-missing-in-format": "Codes that {format} files do not mark as missing: {columns:words}.",
     "labels-lost": "Labels that {format} files cannot hold were left out or shortened: {columns:words}.",
-    "letters-of-missing-lost": (
-        "Missing values lost their letters, which {format} files do not have: {columns:words}."
-    ),
+    "letters-of-missing-lost": "Missing values lost their letters, which {format} files do not have: {columns:words}.",
 }
 
 PHRASES = {

@@ -7,20 +7,14 @@ ERRORS = {
         "is too small for so many groups and attributes: the noise would exceed every value. Use a larger --epsilon "
         "or -k."
     ),
-    "univariate-takes-one": "'univariate' takes one attribute, not {columns}. Use --method=mdav.",
-    "unknown-partition": "must be one of {methods:words}.",
     # Groups
-    "few-units-in-block": (
-        "A record block has records of {units:unit}, fewer than k = {k}. Use larger --block-records, or a smaller -k."
-    ),
     "k-above-block": (
-        "k = {k} is more than the {records:record} of the smallest record block. Use a smaller -k or larger "
+        "k = {k} is more than the {number:{counts}} of the smallest record block. Use a smaller -k or larger "
         "--block-records."
     ),
     "l-impossible": (
-        "'{column}' {reached} in [{stratum:?}a stratum or record block][{stratum:!}the file], below l = {l:g}. "
-        "[Use -l={largest:g} or less][{largest:!}Leave out -l][{stratum:?}, merge strata], or remove it from "
-        "--confidential."
+        "'{column}' {reached} in [{stratum:?}a stratum or record block][{stratum:!}the file], below l = {l:g}. [Use "
+        "-l={largest:g} or less][{largest:!}Leave out -l][{stratum:?}, merge strata], or remove it from --confidential."
     ),
     "t-impossible": (
         "Sensitive attribute '{column}' has such a different distribution in a stratum that even one group of all its "
@@ -31,11 +25,7 @@ ERRORS = {
         "--alpha takes more variance from the records than they have: S - alpha S alpha' must be positive "
         "semidefinite, as it always is for one alpha for all attributes. One that can be used is {offered}."
     ),
-    "alpha-outside-range": (
-        "--alpha must be at least 0 and less than 1, which would publish the original. One that can be used is "
-        "{offered}."
-    ),
-    "random-numbers-dependent": ("The random numbers are a linear combination of the data. Use another --seed."),
+    "random-numbers-dependent": "The random numbers are a linear combination of the data. Use another --seed.",
     "too-few-for-ms": (
         "{records:record} are too few for method 'ms': what it preserves are equations that fewer than {least} records "
         "({base}, and {each} for each attribute) may not hide. Use --method=hybrid."
@@ -45,7 +35,6 @@ ERRORS = {
         "Column [{number} of {matrix}]['{column}'] is too large or too small to be computed with. Store it in another "
         "unit."
     ),
-    "k-above-rows": "k = {k:,} is more than the {rows:row} of X. Use a smaller -k.",
     "linkage-needs-numbers": (
         "Record linkage needs numbers without missing values. Fill them, or leave the records out."
     ),

@@ -12,43 +12,45 @@ ERRORS = {
     "one-attribute-optimal": "does not apply to one attribute, whose groups are already optimal. Leave it out.",
     "attribute-alone-in-block": "do not apply to '{column}', which is alone in its block.",
     "block-size-too-large": "is more than the {attributes:attribute} to mask.",
-    "columns-without-role": "Columns without a role: {columns:names}[{more:?} and others].",
-    "constant-dimensions": "cannot divide by {columns:names}: all records have the same value. Name another attribute.",
-    "correlation-needs-numbers": (
-        "are chosen by correlation, which needs numbers without missing values. Use --block."
+    "columns-without-role": (
+        "Roles are missing for {columns:names}[ and {others:other}].[{page:?} Choose one for each in step 2.]"
     ),
+    "constant-dimensions": "cannot divide by {columns:names}: all records have the same value. Name another attribute.",
+    "correlation-needs-numbers": "are chosen by correlation, which needs numbers without missing values. Use --block.",
     "dimension-without-range": (
         "names '{column}', which is {type} and has no range to divide. Name a number, a date or an ordinal attribute, "
         "or use --blocking=kd."
     ),
     "distance-of-numbers": "does not apply: all attributes in distances are numbers or dates.",
     "epsilon-for-numbers": (
-        "'{column}' is {type} and cannot be protected: with --epsilon only continuous attributes can be masked."
+        "'{column}' is of type {type} and cannot be protected: with --epsilon only numbers can be masked."
     ),
     "epsilon-unmasked": (
         "'{column}' would be released unchanged, which breaks differential privacy. Mask it with "
         "--bounds={column}=LOW,HIGH, or drop it with --identifiers."
     ),
-    "k-too-large": "k = {k} is more than the table has: {number:{unit}}. Use a smaller -k.",
-    "levels-unused": "names '{column}', which is neither masked nor compared by order in a rule. Leave it out.",
+    "k-too-large": (
+        "k = {k:,} is more than the table has: {number:{counts}}. Use [k from {first:,} to {number:,}][{first:!}a "
+        "smaller -k]."
+    ),
+    "levels-unused": (
+        "names '{column}', which is [{checked:!}neither masked nor][{checked:?}not] compared by order in a rule. Leave "
+        "it out."
+    ),
     "memory-below-2k": "is too little for record blocks of 2k = {least} records. Use more --memory.",
     "missing-not-for-method": (
         "'{method}' cannot take the missing values of '{column}'. Use --method=best, or --missing=impute or suppress."
     ),
-    "no-number-in-distances": "does not apply: no attribute in distances is a number or a date.",
-    "no-number-masked": "does not apply: no quasi-identifier is a number or a date.",
-    "no-numeric-column": "The table has no numeric column to mask. Name the quasi-identifiers with --quasi.",
-    "no-whole-number-masked": "does not apply: no quasi-identifier is continuous and of an integer type.",
-    "nothing-to-mask": "No column is proposed to be masked. Choose at least one with --quasi.",
+    "no-number-masked": (
+        "does not apply: no [{distances:?}attribute in distances][{distances:!}quasi-identifier] is "
+        "[{totals:?}continuous and has totals][{whole:?}continuous and of an integer type][{totals:!}{whole:!}a number "
+        "or a date]. Leave it out."
+    ),
+    "nothing-to-mask": "The table has no [{numbers:?}numeric ]column to mask. Name the quasi-identifiers with --quasi.",
     "quoted-column-names": (
         "cannot quote column names, and a spreadsheet may run these as formulas: {columns:names}. Rename them."
     ),
-    "quotes-not-for-file": "does not apply: '{path}' is not a CSV file. Leave it out.",
     "recoded-in-rule": "names '{column}', which a rule uses. Leave it out, or leave out the rule.",
-    "seams-need-numbers": (
-        "applies to numbers and dates without missing values, but '{column}' [is {type}][{type:!}has missing values]. "
-        "Leave it out."
-    ),
     "untreated-columns": (
         "{untreated:,} of {columns:column} {untreated:~has/have} no role and would be released unchanged[, and "
         "{default:numeric column} would be masked by default]."
@@ -61,13 +63,9 @@ ERRORS = {
         "Column '{column}' is zero or negative in {records:record}[ (first: record {first})], [{rule}][{rule:!}where "
         "no geometric mean exists. Use another --aggregate]."
     ),
-    "sensitive-type": "Column '{column}' is of type {type}. Sensitive attributes must be text, numbers or dates.",
     "many-categories": (
-        "Column '{column}' has more than {most:,} categories. If it identifies records, drop it with --identifiers."
-    ),
-    "unique-categories": (
-        "Column '{column}' has as many categories as records with a value. If it identifies records, drop it with "
-        "--identifiers; otherwise set --type."
+        "Column '{column}' has [more than {most:,} categories][{most:!}as many categories as records with a value]. If "
+        "it identifies records, drop it with --identifiers[{most:!}; otherwise set --type]."
     ),
     "wrong-weight": (
         "The weight in column '{column}' is {wrong} in {records:record}[ (first: record {first})]. Correct it, or "
@@ -79,13 +77,9 @@ ERRORS = {
         "than k = {k} records. Use fewer attribute blocks, or blocks that hold all records."
     ),
     "too-few-complete": (
-        "Only {records:record} would be left without missing values, fewer than k = {k}. Leave out the attribute "
-        "with most missing values[{grouping:?}, or use --missing=group]."
-    ),
-    "too-few-complete-in-block": (
-        "Only {number:{counts}} {number:~has/have} no missing value, fewer than k = {k}, in the file or in a stratum "
-        "or record block. Leave out the attribute with most missing values, or use larger --block-records or "
-        "--missing=group."
+        "Only {number:{counts}} {number:~has/have} no missing value, fewer than k = {k}[{part:?}, in the file or in a "
+        "stratum or record block]. Leave out the attribute with most missing values[{part:?}, or use larger "
+        "--block-records or --missing=group][{grouping:?}, or use --missing=group]."
     ),
     "too-few-obeying": (
         "Only {records:record} would be left without those that break rules, fewer than k = {k}. Correct "
@@ -112,34 +106,32 @@ ERRORS = {
     "no-home-for-secret": (
         "There is no home directory to keep the secret of hybrid data in. Name a file with SHOAL_SECRET."
     ),
-    "secret-is-folder": (
-        "The file of the keeper's secret is a folder. Name another with the environment variable SHOAL_SECRET."
-    ),
     "secret-not-path": "SHOAL_SECRET must be the path of a file, with its folder, for example ./secret.",
-    "secret-readable-by-others": ("The file of the keeper's secret can be read by others. Restrict it with chmod 600."),
-    "secret-unusable": (
-        "The file of the keeper's secret can be neither read nor created. Name another with the environment variable "
-        "SHOAL_SECRET."
+    "secret-readable-by-others": (
+        "[{path:!}The file of the keeper's secret]['{path}'] can be read by other users. Restrict it with chmod 600."
     ),
-    "secret-wrong": (
-        "The file of the keeper's secret holds something else. Name another with the environment variable SHOAL_SECRET."
+    "secret-unusable": (
+        "The file of the keeper's secret [{folder:?}is a folder][{wrong:?}holds something else][{folder:!}{wrong:!}can "
+        "be neither read nor created]. Name another with the environment variable SHOAL_SECRET."
     ),
     # Files of a release
     "not-a-manifest": (
         "'{path}' is not the manifest of a release: [entry '{entry}' is missing or wrong][{entry:!}it is not JSON]."
     ),
-    "manifest-of-other-version": ("'{path}' is a manifest of another version. Check it with a newer version of Shoal."),
-    "output-is-input": "'{path}' is the input. Write the release to another {kind}.",
+    "manifest-of-other-version": "'{path}' is a manifest of another version. Check it with a newer version of Shoal.",
+    "output-is-input": (
+        "'{path}' is [{folder:?}in the folder that is being protected][{folder:!}the input]. Write the release to "
+        "another {kind}."
+    ),
     # Verification
-    "column-not-as-released": "Column '{column}' was not written as released.",
-    "file-not-as-released": "The file does not have the columns and records of the release.",
+    "not-as-released": "[Column '{column}'][{column:!}The file] was not written as released.",
     "outside-bounds": "Column '{column}' publishes {values:value} outside of its bounds.",
     "runs-below-k": "{runs:run} of rows that are alike, and stand together, {runs:~is/are} below {k}.",
     "wrong-type": "Column '{column}' is of type {type}, not {promised} as promised.",
 }
 
 WARNINGS = {
-    "all-in-one-group": ("All records are in one group, so each masked column holds one value. Use {ways:or}."),
+    "all-in-one-group": "All records are in one group, so each masked column holds one value. Use {ways:or}.",
     "budget-too-short": (
         "The budget was too short for MDAV, so groups began as cells of a k-d tree. Use a longer --budget."
     ),
@@ -248,7 +240,7 @@ NOTES = {
     ),
     "seed-unused": "--seed had no effect: {method} draws no random numbers.",
     # What became of the columns
-    "computed-from-others": ("Computed from what is published of others, not from the group: {columns:names}."),
+    "computed-from-others": "Computed from what is published of others, not from the group: {columns:names}.",
     "cost-of-constraint": (
         "'{column}' is {rules:and}: {moved:value} moved, its mean by {mean:.2g}, that of a group by up to "
         "{group_mean:.2g} and its covariances by up to {covariance:.2g} standard deviations."
@@ -267,7 +259,7 @@ NOTES = {
         "Recoded before all else: {columns:;}. Losses and risks are those of the recoded columns, and do not count "
         "what recoding took away."
     ),
-    "rules-only-verified": ("Verified, but not kept by construction, so other data may break them: {rules:names}."),
+    "rules-only-verified": "Verified, but not kept by construction, so other data may break them: {rules:names}.",
     "time-of-day": "Whole days have a time of day ({why}): {columns:words}.",
     # What is preserved
     "mean-in-domains": (
@@ -280,9 +272,7 @@ NOTES = {
         "[{columns:words}][{columns:!}every masked {kind}], in the [{left_out:?}published records][{left_out:!}file] "
         "and in each group."
     ),
-    "no-moment-preserved": (
-        "Preserved: no moment exactly; groups publish their {aggregates:or}[{noise:?} with noise]."
-    ),
+    "no-moment-preserved": "Preserved: no moment exactly; groups publish their {aggregates:or}[{noise:?} with noise].",
     "no-number-preserved": "Preserved: no moment, because no masked attribute is a number.",
     "variance-preserved": (
         "Preserved[{rounded:?} up to rounding][{halves:?} (whole numbers by 0.5 at most)]: the [{weighted:?}weighted "
@@ -340,9 +330,7 @@ PHRASES = {
     "chosen-for-epsilon": "epsilon is given, and one record changes little in its groups",
     "rounding-breaks-rule": "rule '{rule}' may break if they are rounded",
     # Ways
-    "larger-t": "a larger -t",
-    "smaller-k": "a smaller -k",
-    "smaller-l": "a smaller -l",
+    "other-value": "a [{larger:?}larger][{larger:!}smaller] {option:option}",
     # Lower bounds of the loss
     "bound-needs-memory": "not computed for so many records; use --engine=memory",
     "bound-not-asked-for": "not computed for so many records and attributes; add --bound",

@@ -9,20 +9,23 @@ ERRORS = {
     "not-a-dominance-rule": (
         "must be a number of contributors and their share in percent, for example {example:option}."
     ),
-    "not-a-kind": ("must be a {kind} or the path of a {file}.[ Pass options by name, for example {example:option}.]"),
+    "not-a-kind": "must be a {kind} or the path of a {file}.[ Pass options by name, for example {example:option}.]",
     "not-a-memory-size": "must be a number with a unit, such as 500MB or 4GB.",
-    "not-a-number-of-values": ("must be a number of values, at least 2 (with --l-form=entropy any number above 1)."),
+    "not-a-number-of-values": "must be a number of values, at least 2 (with --l-form=entropy any number above 1).",
     "not-a-path": "has characters that a plan cannot hold. Rename the file.",
     "not-a-rank": "must be a whole number, 1 for the least value of a group, or a share such as 0.5 of it.",
     "not-a-refinement": "must be true, false or a number of seconds above 0.",
     "not-a-table": "must be a table[ with one line per {item}].",
     "not-bounds": "must be two numbers, the lowest and the highest value, for example --bounds=age=0,120.",
     "not-names": "must be a list of attribute names.",
-    "not-one-character": "must be one character.",
+    "not-one-character": "must be one ASCII character other than a line break.",
     "not-pairs": "must be NAME=VALUE. Use {option:option} once for each attribute.",
     "not-true-or-false": "must be true or false.",
     "not-set": "Set {name}[, {what}], for example {example:option}[: {reason:option} needs it].",
-    "unknown-field": "is not a field of a plan.[ Did you mean '{near}'?]",
+    "unknown-field": (
+        "is not a [{limits:?}limit][{limits:!}field of a plan].[ Did you mean '{near}'?][{near:!} Limits are "
+        "{limits:words}.]"
+    ),
     # Recoding
     "cut-point-not-finite": "has a cut point that is not a finite number. Leave it out.",
     "cut-points-of-two-kinds": "has numbers and dates. Use cut points of one kind.",
@@ -39,7 +42,7 @@ ERRORS = {
         "must be cut points in increasing order, for example --recode=age=18,30,45,65, or a table of the old levels "
         "of each new one."
     ),
-    "not-an-old-level": ("has an old level that is neither text nor a number. An empty text is a missing value."),
+    "not-an-old-level": "has an old level that is neither text nor a number. An empty text is a missing value.",
     "old-level-twice": "names an old level twice. Put each into one new level.",
     "role-not-recoded": "names '{column}', which has the role {role} and cannot be recoded. Leave it out.",
     "type-not-of-recoding": "names '{column}' as {type}, but --recode makes it {made:or}. Leave out one of them.",
@@ -50,7 +53,6 @@ ERRORS = {
     ),
     "not-masked": "names '{column}', which is not masked. Add it to --quasi, or leave it out.",
     "not-sensitive": "names '{column}', which is not sensitive. Add it to --confidential.",
-    "one-attribute-per-block": "'univariate' takes one attribute. Use --block to give each attribute its block.",
     "one-dimension-only": (
         "names {number:attribute}, but --blocking={blocking} divides by one. Use one, for example --dimensions=age."
     ),
@@ -61,31 +63,29 @@ ERRORS = {
     "level-twice": "has a level of '{column}' twice.",
     "levels-not-ordinal": "names '{column}', which is {type}. Use --type={column}=ordinal.",
     # Numbers that do not go together
-    "alpha-out-of-range": "must be at least 0 and less than 1: with 1 the original would be published.",
-    "alpha-shape": ("must have a number, or a row of {number}, for each of the {number:sensitive attribute}."),
+    "alpha-out-of-range": (
+        "must be at least 0 and less than 1: with 1 the original would be published.[ One that can be used is "
+        "{offered}.]"
+    ),
+    "alpha-shape": "must have a number, or a row of {number}, for each of the {number:sensitive attribute}.",
     "block-below-k": "must be at least k = {k}: a block holds at least one group.",
     "bounds-not-apart": "must be the lowest value and then a higher one, at most 1e308 apart.",
     "bounds-without-whole": "must hold a whole number with --round, and none beyond 2^53.",
-    "fraction-without-entropy": ("must be a whole number, at least 2. Fractions apply only with --l-form=entropy."),
+    "fraction-without-entropy": "must be a whole number, at least 2. Fractions apply only with --l-form=entropy.",
     "memory-too-small": "is too little to work with. Use --memory=1MB or more.",
-    "rank-above-k": ("is more than k = {k}, which groups may be as small as. Use a smaller --rank, or a share."),
-    "trim-too-large": ("leaves no record in a group of k = {k}. Use a --trim below k / 2, or a larger -k."),
+    "rank-above-k": "is more than k = {k}, which groups may be as small as. Use a smaller --rank, or a share.",
+    "trim-too-large": "leaves no record in a group of k = {k}. Use a --trim below k / 2, or a larger -k.",
     # Plan files, policies and reports
     "no-limits": "The policy has no limit. Add one, for example k = 5.",
     "not-formulas": "must be a list of formulas, for example [['income ~ age']].",
-    "no-toml-file": "There is no {kind} '{path}'.",
     "only-report-failed": "{reason} The masked file '{path}' is complete.",
-    "toml-nested": "'{path}' is not a {kind}: its lists are nested too deeply.",
-    "toml-number-too-long": "The {kind} '{path}' has a number of more than 4,300 digits. Shorten it.",
-    "toml-syntax": "The {kind} '{path}' is not valid TOML: {problem}.",
-    "toml-too-long": "'{path}' is not a {kind}: it has more than {most:,} characters.",
-    "toml-unreadable": "The {kind} '{path}' cannot be read: {problem}.",
-    "unknown-limit": "is not a limit.[ Did you mean '{near}'?][{near:!} Limits are {limits:words}.]",
+    "toml-nested": "'{path}' is not a {what}: its lists are nested too deeply.",
+    "toml-number-too-long": "The {what} '{path}' has a number of more than 4,300 digits. Shorten it.",
+    "toml-syntax": "The {what} '{path}' is not valid TOML: {problem}.",
 }
 
 PHRASES = {
     # Descriptions of fields
-    "file-to-write": "the file to write",
     "limits-of-attributes": "the lowest and highest value of each attribute to mask",
     "lowest-and-highest": "with its lowest and highest possible value, from its definition and not from the data",
     "minimum-group-size": "the minimum group size",

@@ -11,7 +11,7 @@ ERRORS = {
     ),
     "lazy-frame": "The table is a lazy frame without records. Call .collect() first.",
     "no-columns": "{table} has no columns.",
-    "no-records": "There are no records in {table}.",
+    "no-records": "There are no records in ['{path}'][{table}].",
     "not-tabular": (
         "[{stream:!}An][{stream:?}The Arrow stream of an] object of type {type} is not a table. Use a pandas or Polars "
         "dataframe, a PyArrow table, anything with __arrow_c_stream__, or the path of a file."
@@ -70,7 +70,6 @@ ERRORS = {
         "means missing."
     ),
     # Levels
-    "levels-of-other-type": "The levels of '{column}' are not of the type of the column, {type}. Correct --levels.",
     "levels-repeat-number": "The levels of '{column}' list the same number twice. Remove one.",
     "order-not-known": "Column '{column}' is text, whose order is not known. List its levels in order with --levels.",
     "unknown-level": (
@@ -78,7 +77,7 @@ ERRORS = {
         "that is not in its list. Add it with --levels."
     ),
     # Requests: codes and recoding
-    "codes-of-other-type": "must be of the same type as '{column}': {type}.",
+    "values-of-other-type": "must be of the same type as '{column}': {type}.",
     "cuts-of-other-type": "'{column}' has {content}. Use {content}[ such as {example}] as its cut points.",
     "cuts-with-time-zone": "'{column}' has times with a time zone. Convert them to local time before recoding.",
     "neither-numbers-nor-dates": (

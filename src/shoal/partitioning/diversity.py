@@ -242,7 +242,7 @@ def refuse_impossible(
 def refuse_few(units: Units) -> None:
     """Refuse records of fewer than k units, of which no group can be formed."""
     if units.number < units.least:
-        raise DataError("few-units-in-block", units=units.number, k=units.least)
+        raise DataError("k-above-block", k=units.least, number=units.number, counts="unit")
 
 
 def _check(

@@ -113,7 +113,7 @@ def _partitioner(method: str, gain: float | None, tour: Tour | None) -> Partitio
             from shoal.partitioning.tours import tour_cut
 
             return tour_cut if tour is None else partial(tour_cut, how=tour)
-    raise PlanError("unknown-partition", field="method", methods=["auto", *METHODS])
+    raise PlanError("not-a-choice", field="method", choices=["auto", *METHODS])
 
 
 class Choice(NamedTuple):
@@ -214,15 +214,15 @@ def partition(
     [0, 1, 0, 1]
     """
     if method not in ("auto", *METHODS):
-        raise PlanError("unknown-partition", field="method", methods=["auto", *METHODS])
+        raise PlanError("not-a-choice", field="method", choices=["auto", *METHODS])
     how = ("zscore" if standardize else "none") if isinstance(standardize, bool) else standardize
     matrix = _checked(X)
     searched = {"budget": budget, "refine": refine, "seed": seed}
     asked = Plan(k=k, method=method, gain=gain, tour=tour, standardize=how, **searched)
     if asked.k > len(matrix):
-        raise DataError("k-above-rows", k=asked.k, rows=len(matrix))
+        raise DataError("k-too-large", k=asked.k, number=len(matrix), counts="row")
     if method == "univariate" and matrix.shape[1] != 1:
-        raise PlanError("univariate-takes-one", field="method", columns=matrix.shape[1])
+        raise PlanError("one-attribute-only", field="method", instead="--method=mdav")
     found = choose(method, matrix.shape[1], len(matrix), budget=budget is not None, refine=asked.refine is not False)
     search = partitioner(
         found.method, gain, tour=tour, effort=asked.effort, refine=asked.refine is not False, seed=seed

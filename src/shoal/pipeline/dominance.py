@@ -50,7 +50,7 @@ def with_magnitudes(plan: ResolvedPlan) -> ResolvedPlan:
     numbers = [name for name in plan.masked if plan.types[name] == "continuous"]
     named = numbers if plan.magnitudes is None else plan.magnitudes
     problems = [
-        Message("magnitude-not-masked", field="magnitudes", column=name)
+        Message("not-masked", field="magnitudes", column=name)
         if name not in plan.masked
         else Message("magnitude-not-continuous", field="magnitudes", column=name, type=plan.types[name])
         for name in named
@@ -58,7 +58,7 @@ def with_magnitudes(plan: ResolvedPlan) -> ResolvedPlan:
     ]
     field = "p_percent" if plan.p_percent is not None else "dominance"
     if not named:
-        problems.append(Message("no-continuous-attribute", field=field))
+        problems.append(Message("no-number-masked", field=field, totals=True))
     for name in named:
         if name in numbers and aggregate_of(name, plan) != "mean":
             problems.append(Message("needs-the-mean", field=field, column=name))
@@ -81,13 +81,7 @@ def refuse_negative(plan: ResolvedPlan, records: Records, summary: Summary) -> N
 
 def negative_magnitude(name: str, first: int | None, count: int = 1) -> Message:
     """Explain that an attribute is negative in some records, which no rule of dominance is about."""
-    if first is None:
-        where = Message("number-of-records", number=count)
-    elif count > 1:
-        where = Message("at-record-and-others", first=first, number=count)
-    else:
-        where = Message("at-record", first=first)
-    return Message("negative-magnitude", column=name, where=where)
+    return Message("negative-magnitude", column=name, records=count, first=first)
 
 
 def _negative(piece: pa.Table, start: int | None, name: str, decimal: str) -> Flaw:
@@ -139,18 +133,9 @@ def refuse_dominated(masker: "BlockMasker", records: Records) -> None:
 def impossible(name: str, cells: Cells, rules: Rules, *, several: bool) -> Iterator[Message]:
     """Explain which rules no groups of the records can satisfy."""
     if rules.p is not None and cells.margins(Rules(rules.p)).min(initial=0) < -SLACK:
-        yield (
-            Message("p-percent-impossible-in-part", column=name, p=rules.p)
-            if several
-            else Message("p-percent-impossible", column=name, p=rules.p)
-        )
+        yield Message("p-percent-impossible", column=name, p=rules.p, part=several)
     if rules.share is not None and cells.margins(rules._replace(p=None)).min(initial=0) < -SLACK:
-        largest = Message("largest-holds") if rules.n == 1 else Message("largest-hold", number=rules.n)
-        yield (
-            Message("dominance-impossible-in-part", column=name, largest=largest, share=rules.share)
-            if several
-            else Message("dominance-impossible", column=name, largest=largest, share=rules.share)
-        )
+        yield Message("dominance-impossible", column=name, n=rules.n, share=rules.share, part=several)
 
 
 def re_formed(
@@ -202,8 +187,6 @@ def on_dominance(plan: Plan, failed: int) -> list[Message]:
     rules = dominance_rules(plan)
     if rules is None:
         return []
-    if not failed:
-        return [Message("no-dominated-group")]
     return [Message("dominated-groups-re-formed", groups=failed)]
 
 

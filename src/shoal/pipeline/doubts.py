@@ -5,7 +5,7 @@ Missing-value codes are conventions and no person's values, so a warning may nam
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import reduce
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,12 @@ from shoal.tables.profile import ColumnProfile, profile_column
 
 _WEIGHTS = {"survey weight", "weight"}
 _COMMON = {"place", "nationality", "education", "occupation", "design"}  # whose names many share
+_LOOKS = {  # a role, with its option
+    "identifier": ("an identifier", "--identifiers"),
+    "weights": ("survey weights", "--weights"),
+    "strata": ("strata", "--strata"),
+    "publish": ("a constant", "--publish"),
+}
 _UNIQUE, _MANY = 0.5, 20  # of the records, and categories: more than these single records out
 
 
@@ -66,20 +72,18 @@ def on_identifying(columns: Mapping[str, SummaryColumn]) -> list[Message]:
     return found
 
 
+def _number_like(column: str, role: str, option: str, **data: Any) -> Message:
+    return Message("number-like-other-role", column=column, role=role, option=option, **data)
+
+
 def on_default(profiles: Iterable[ColumnProfile]) -> Iterator[Message]:
     """Warn of numbers that are masked because nothing else was asked for, and do not look like measurements."""
     for each in propose([*profiles]):
-        match each.role:
-            case "identifier":
-                yield Message("number-like-identifier", column=each.column, reason=each.reason)
-            case "weights":
-                yield Message("number-like-weights", column=each.column, reason=each.reason)
-            case "strata":
-                yield Message("number-like-strata", column=each.column, reason=each.reason)
-            case "publish":
-                yield Message("number-like-constant", column=each.column, reason=each.reason)
-            case _ if each.type in ("nominal", "ordinal"):
-                yield Message("number-like-code", column=each.column, type=each.type)
+        if each.role in _LOOKS:
+            role, option = _LOOKS[each.role]
+            yield _number_like(each.column, role, f"{option}={{column}}", reason=each.reason, default=True)
+        elif each.type in ("nominal", "ordinal"):
+            yield _number_like(each.column, "a code", f"--type={{column}}={each.type}", default=True)
 
 
 def on_codes(profiles: Iterable[ColumnProfile], default: Collection[str]) -> Iterator[Message]:
@@ -90,10 +94,10 @@ def on_codes(profiles: Iterable[ColumnProfile], default: Collection[str]) -> Ite
                 "probable-missing-codes",
                 column=profile.name,
                 records=sum(profile.codes[code] or (profile.counts or {}).get(code, 0) for code in codes),
-                codes=reduce(lambda value, other: Message("either-code", value=value, other=other), map(str, codes)),
+                codes=[*map(str, codes)],
                 values=",".join(map(str, codes)),
             )
         kind = type_of(Column(profile, meanings_of(profile)))[0]
         is_code = kind == "nominal" or (kind == "ordinal" and profile.labels.values)
         if is_code and profile.name not in default:
-            yield Message("averaged-code", column=profile.name, type=kind)
+            yield _number_like(profile.name, "a code", f"--type={{column}}={kind}")

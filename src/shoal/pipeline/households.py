@@ -19,7 +19,6 @@ from shoal.kernels.standardize import Matrix
 from shoal.messages import Message
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import Flaw, flaw
-from shoal.pipeline.unit_codes import located
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
@@ -104,7 +103,7 @@ def numbers_in(table: Table, name: str) -> Array:
     """Return the household numbers of some records; NaN and blank text are missing."""
     column = without_declared(table, name)
     if pa.types.is_nested(inner(column.type)):
-        raise DataError("nested-household", column=name)
+        raise DataError("type-not-counted", column=name, type=str(column.type))
     column = plain_values(column)
     if pa.types.is_floating(column.type):
         return cast("Array", pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column))
@@ -179,12 +178,13 @@ def with_households(
     used = [each.name for each in attributes]
     seen = records.fold(partial(_look, plan=plan, attributes=attributes), list(dict.fromkeys([name, *used])), "scan")
     if seen.missing.count:
-        raise DataError("missing-household", column=name, where=located(seen.missing))
+        found = {"records": seen.missing.count, "first": seen.missing.first}
+        raise DataError("missing-unit", column=name, counts="household", household=True, **found)
     found = seen.together()
     order = pc.array_sort_indices(found.ids)
     number = len(found.ids)
     if number < plan.k:
-        raise DataError("too-few-households", column=name, households=number, k=plan.k)
+        raise DataError("too-few-units", column=name, number=number, counts="household", household=True, k=plan.k)
     varying = dict(zip(used, found.differs.sum(axis=0).tolist(), strict=True))
     constant = _constant(plan, varying, number)
     others = {each: count for each, count in varying.items() if each not in constant}
@@ -239,17 +239,7 @@ def _notes(households: Households) -> list[Message]:
     """Explain which attributes are masked per household, and which nearly could have been."""
     number = len(households)
     column, attributes, persons = households.column, households.attributes, [*households.varying]
-    found = [Message("masked-per-household", households=number, column=column, attributes=attributes)]
-    if persons:
-        found = [
-            Message(
-                "masked-per-household-and-person",
-                households=number,
-                column=column,
-                attributes=attributes,
-                persons=persons,
-            )
-        ]
+    found = [Message("masked-per-household", households=number, column=column, attributes=attributes, persons=persons)]
     nearly = [
         Message("column-and-count", column=name, number=count)
         for name, count in households.varying.items()

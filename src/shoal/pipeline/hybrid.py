@@ -312,7 +312,7 @@ def _refuse(parts: Parts, plan: Plan) -> None:
             method=plan.method,
             column=attribute.name,
             type=attribute.type,
-            instead="hybrid",
+            instead="--method=hybrid",
         )
         for attribute in parts.dealt
         if attribute.type not in ACCEPTS[plan.method]
@@ -332,15 +332,8 @@ def _too_small(plan: Plan, sensitive: int, quasi: int) -> Iterator[Message]:
     """Report groups in which synthetic values cannot have the moments of the original ones."""
     least = (least_k_orthogonal if plan.ipso == "orthogonal" else least_k)(sensitive, quasi)
     if plan.k < least:
-        yield (
-            Message(
-                "k-too-small-unless-masked", field="k", records=plan.k, sensitive=sensitive, quasi=quasi, least=least
-            )
-            if quasi
-            else Message(
-                "k-too-small-for-synthesis", field="k", records=plan.k, sensitive=sensitive, quasi=quasi, least=least
-            )
-        )
+        counts = {"records": plan.k, "sensitive": sensitive, "quasi": quasi, "least": least}
+        yield Message("k-too-small-for-synthesis", field="k", maskable=quasi > 0, **counts)
 
 
 def _partition_problems(parts: Parts, plan: Plan) -> list[Message]:
@@ -349,14 +342,21 @@ def _partition_problems(parts: Parts, plan: Plan) -> list[Message]:
         return []
     used = [*parts.quasi, *parts.synthetic, *parts.dealt]
     problems = [
-        Message("type-not-for-partition", field="partition", partition=plan.grouping, column=each.name, type=each.type)
+        Message(
+            "type-not-for-method",
+            field="partition",
+            method=plan.grouping,
+            column=each.name,
+            type=each.type,
+            instead="--partition=mdav",
+        )
         for each in used
         if each.type not in ACCEPTS[plan.grouping]
     ]
     if plan.grouping == "univariate" and len(used) > 1:
-        problems.append(Message("one-attribute-only", field="partition"))
+        problems.append(Message("one-attribute-only", field="partition", instead="--partition=mdav"))
     if plan.refine is not False and (odd := [each for each in used if each.type not in NUMBERS]):
-        problems.append(Message("refine-needs-numbers", field="refine", column=odd[0].name, type=odd[0].type))
+        problems.append(Message("needs-numbers", field="refine", column=odd[0].name, type=odd[0].type))
     return problems
 
 

@@ -40,7 +40,7 @@ def sums_of(rules: Sequence[Rule], plan: Plan) -> list[Comparison]:
         if plan.mask_quasi and set(names) & set(plan.masked):
             problems.append(Message("rule-on-masked", field="edits", rule=name))
         if odd := [each for each in names if plan.types.get(each, "continuous") != "continuous"]:
-            problems.append(Message("sum-of-categories", field="edits", rule=name, columns=odd))
+            problems.append(Message("words-as-numbers", field="edits", rule=name, column=odd[0]))
         if others := [each for each in names if each not in plan.used]:
             problems.append(Message("rule-on-other-columns", field="edits", rule=name, columns=others))
         sums += [each for each in found if each is not None]

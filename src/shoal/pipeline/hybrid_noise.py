@@ -117,8 +117,8 @@ def moved_in_file(drift: Matrix, claim: Claim, parts: Parts, scales: Scales, uni
         if name not in claim.kept or not scales[name].spread:
             continue
         if not abs(row[0]) <= EXACT * max(1.0, abs(scales[name].shift) / scales[name].spread):
-            yield Message("mean-not-kept", column=name, where=Message("in-the-file"))
+            yield Message("mean-not-kept", column=name)
         for moved, other in zip(row[1:], names, strict=True):
             coarse = largest[name] + largest[other] + ROUNDING * largest[name] * largest[other]
             if other in (*claim.kept, *claim.others) and not abs(moved) <= EXACT + ROUNDING * coarse:
-                yield Message("covariance-not-kept", column=name, other=other, where=Message("in-the-file"))
+                yield Message("covariance-not-kept", column=name, other=other)

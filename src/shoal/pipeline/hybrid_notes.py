@@ -16,18 +16,16 @@ _LITTLE_VARIANCE = 1e-3  # below this share, what is left to change is worth a w
 
 def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[Message]:
     """Explain what is preserved, what is not, and what must stay secret."""
-    where = Message("in-the-file") if plan.method == "ms" else Message("in-file-and-groups")
     found = []
-    if claim.kept and claim.others:
-        found.append(Message("moments-preserved-with-quasi", columns=claim.kept, quasi=claim.others, where=where))
-    elif claim.kept:
-        found.append(Message("moments-preserved", columns=claim.kept, where=where))
+    if claim.kept:
+        groups = plan.method != "ms"
+        found.append(Message("moments-preserved", columns=claim.kept, quasi=claim.others, groups=groups))
     if rounded := [a.name for a in parts.synthetic if a.name not in (*claim.kept, *plan.constraints)]:
         found.append(Message("preserved-up-to-rounding", columns=rounded))
     if claim.dealt:
         found.append(Message("permuted-in-groups", columns=claim.dealt))
     if parts.quasi and not plan.mask_quasi:
-        found.append(Message("quasi-unchanged-in-groups") if plan.method == "hybrid" else Message("quasi-unchanged"))
+        found.append(Message("quasi-unchanged", maskable=plan.method == "hybrid"))
         if odd := [a.name for a in parts.quasi if a.type not in NUMBERS]:
             found.append(Message("no-covariances", columns=odd))
     if fused:
@@ -63,10 +61,8 @@ def on_unchanged(parts: Parts, sums: HybridSums, plan: Plan) -> list[Message]:
 def on_little_freedom(parts: Parts, sums: HybridSums, plan: Plan) -> Iterator[Message]:
     """Count values that hardly moved, because what is published, or the record itself, leaves them little room."""
     if count := sums.count("tight"):
-        if plan.method == "ms":
-            yield Message("hardly-any-noise-by-alpha", records=count)
-        elif plan.ipso == "orthogonal":
-            yield Message("hardly-any-noise", records=count)
+        if plan.method == "ms" or plan.ipso == "orthogonal":
+            yield Message("hardly-any-noise", records=count, alpha=plan.method == "ms")
         else:
             yield Message("hardly-moved", records=count)
     for attribute, left in zip(parts.synthetic, sums.left, strict=True):
@@ -116,6 +112,4 @@ def _given_away(name: str, count: int, parts: Parts, plan: Plan, sums: HybridSum
     if not parts.others:
         return Message("unchanged-last-digits", column=name, records=count)
     quasi = [each.name for each in parts.others]
-    if plan.k:
-        return Message("unchanged-in-groups", column=name, records=count, quasi=quasi)
-    return Message("unchanged-by-quasi", column=name, records=count, quasi=quasi)
+    return Message("unchanged-by-quasi", column=name, records=count, quasi=quasi, k=plan.k)

@@ -23,7 +23,7 @@ def keepers_secret() -> tuple[bytes, bool]:
     """
     path = _path()
     if path.is_dir():
-        raise FileError("secret-is-folder")
+        raise FileError("secret-unusable", folder=True)
     try:
         created = not path.exists() and _created(path)
         if os.name == "posix" and path.stat().st_mode & 0o077:
@@ -35,9 +35,9 @@ def keepers_secret() -> tuple[bytes, bool]:
             raise
         raise FileError("secret-unusable") from None
     except ValueError:
-        raise FileError("secret-wrong") from None
+        raise FileError("secret-unusable", wrong=True) from None
     if len(secret) != _BYTES:
-        raise FileError("secret-wrong")
+        raise FileError("secret-unusable", wrong=True)
     return secret, created
 
 

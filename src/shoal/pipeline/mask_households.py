@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
-from shoal.messages import Message
 from shoal.parallel import Progress, Task, Watch, side_by_side
 from shoal.pipeline.households import Households
 from shoal.pipeline.masker import BlockMasker, MaskedBlock
@@ -106,8 +105,7 @@ def _household_masker(masker: BlockMasker, rows: Matrix) -> BlockMasker:
     homes, k = masker.parts.homes[0], masker.plan.k
     sizes = np.bincount(homes[part])
     if (small := sizes[(sizes > 0) & (sizes < k)]).size:
-        where = Message("in-all") if masker.plan.strata is None else Message("in-strata", strata=len(small))
-        raise DataError("households-below-k", k=k, where=where)
+        raise DataError("households-below-k", k=k, strata=len(small) if masker.plan.strata is not None else None)
     given = masker.plan.attribute_weights
     plan = masker.plan.decided(
         quasi=names,

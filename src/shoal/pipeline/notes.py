@@ -164,8 +164,9 @@ def on_one_group(plan: Plan, sizes: Mapping[int, int] | None) -> list[Message]:
     """Warn that all records are in one group; `sizes` counts how many groups have so many records."""
     if plan.epsilon is not None or plan.draws or sizes is None or sum(sizes.values()) > 1:
         return []
-    ways = {"larger-t": plan.t, "smaller-l": plan.l, "smaller-k": plan.k}
-    return [Message("all-in-one-group", ways=[Message(way) for way, given in ways.items() if given is not None])]
+    given = {"-t": plan.t, "-l": plan.l, "-k": plan.k}
+    ways = [Message("other-value", option=name, larger=name == "-t") for name in given if given[name] is not None]
+    return [Message("all-in-one-group", ways=ways)]
 
 
 def on_blocks(plan: Plan, blocks: RecordBlocks | PartBlocks | None, *, by_data: bool) -> list[Message]:

@@ -178,7 +178,7 @@ def _filled(
     count = int((~incomplete).sum())
     if (enough := count if own is None else own.number) < plan.k:
         counts = "record" if own is None else "unit"
-        raise DataError("too-few-complete-in-block", number=enough, counts=counts, k=plan.k)
+        raise DataError("too-few-complete", number=enough, counts=counts, k=plan.k, part=True)
     complete = space.rows(np.flatnonzero(~incomplete))
     labels = np.empty(len(incomplete), dtype=np.int64)
     labels[~incomplete] = _partitioned(complete, plan, effort, known, watch, hurried, own)

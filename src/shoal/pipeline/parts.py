@@ -18,7 +18,6 @@ from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
 from shoal.messages import Message
-from shoal.pipeline.units import all_of, amount_of
 from shoal.plan import Plan
 from shoal.tables.text_values import one_chunk
 
@@ -110,7 +109,7 @@ def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8])
         if pa.types.is_timestamp(column.type) and column.type.tz is not None:
             column = column.cast(pa.timestamp(column.type.unit, "UTC"))  # else an hour that comes twice is one
         if pa.types.is_nested(column.type):
-            raise DataError("nested-stratum", column=name)
+            raise DataError("type-not-counted", column=name, type=str(column.type))
         columns.append(column)
         level = column.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
         _, codes = np.unique(codes * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
@@ -247,31 +246,26 @@ def _strata(
     small = [stratum for stratum, count in counts.items() if count < (plan.k or 0)]
     if not small or plan.strata is None:
         return numbers, False
-    counted = all_of(tally.counts)
     if plan.small_strata == "merge":
         merged = merge(list(sizes), list(sizes.values()))
-        notes.append(Message("small-strata-joined", strata=len(small), k=plan.k, counted=counted))
+        notes.append(Message("small-strata-joined", strata=len(small), k=plan.k, counts=tally.counts))
         return dict(zip(sizes, merged, strict=True)), True
     if plan.small_strata == "suppress":
         if len(small) == len(sizes):
-            raise DataError("all-strata-small", k=plan.k, counted=counted)
+            raise DataError("all-strata-small", k=plan.k, counts=tally.counts)
         left = sum(sizes[each] for each in small)
-        notes.append(Message("small-strata-left-out", records=left, strata=len(small), k=plan.k, counted=counted))
+        notes.append(Message("small-strata-left-out", records=left, strata=len(small), k=plan.k, counts=tally.counts))
         return {stratum: number for stratum, number in numbers.items() if counts[stratum] >= plan.k}, False
-    raise DataError("small-strata", k=plan.k, counted=counted, where=_where(small, keys, tally))
+    raise DataError("small-strata", k=plan.k, counts=tally.counts, **_where(small, keys, tally))
 
 
-def _where(small: Sequence[tuple[Any, ...]], keys: Sequence[Key], tally: Tally) -> Message:
+def _where(small: Sequence[tuple[Any, ...]], keys: Sequence[Key], tally: Tally) -> dict[str, Any]:
     """Name the strata that are too small by their first records, never by their values."""
     firsts = [min((tally.keys[key][1] or 0) for key in keys if key.stratum == stratum) for stratum in small]
     named = sorted(firsts)[:_NAMED]
     if not all(named):
-        return Message("in-strata", strata=len(small))
-    if len(small) > _NAMED:
-        return Message("in-strata-of-records-and-more", records=named, more=len(small) - _NAMED)
-    if len(named) > 1:
-        return Message("in-strata-of-records", records=named)
-    return Message("in-stratum-of-record", record=named[0])
+        return {"strata": len(small)}
+    return {"records": named, "number": len(named), "more": len(small) - len(named)}
 
 
 def _homes(
@@ -319,9 +313,7 @@ def _by_rules(
     if plan.small_strata == "suppress":
         gone = _small_keys(keys, tally, plan, strategy, stratum)
         if len(gone) == len(keys):
-            if by_medoids:
-                raise DataError("all-parts-small-or-medoid", rules=rules, k=plan.k, counted=all_of(tally.counts))
-            raise DataError("all-parts-small", rules=rules, k=plan.k, counted=all_of(tally.counts))
+            raise DataError("all-parts-small", rules=rules, k=plan.k, counts=tally.counts, medoid=by_medoids)
         left = sum(tally.keys[key][0] for key in gone)
         notes.append(Message("small-parts-left-out", records=left, k=plan.k))
         return None
@@ -332,14 +324,18 @@ def _by_rules(
             for j, split in enumerate(strategy.splits)
             if _is_mixed([key.outcomes[j] for key in keys], merged[split.block])
         ]
-        notes.append(Message("small-parts-joined", amount=amount_of(tally.counts, sum(small)), k=plan.k))
+        notes.append(Message("small-parts-joined", number=sum(small), counts=tally.counts, k=plan.k))
         return merged, frozenset(given_up)
-    amount = amount_of(tally.counts, sum(small))
-    if by_medoids:
-        raise DataError(
-            "small-parts-or-medoid", several=len(names), rules=rules, amount=amount, parts=len(small), k=plan.k
-        )
-    raise DataError("small-parts", several=len(names), rules=rules, amount=amount, parts=len(small), k=plan.k)
+    raise DataError(
+        "small-parts",
+        several=len(names),
+        rules=rules,
+        number=sum(small),
+        counts=tally.counts,
+        parts=len(small),
+        k=plan.k,
+        medoid=by_medoids,
+    )
 
 
 def _small_keys(

@@ -231,7 +231,7 @@ def _on_left_out(masker: BlockMasker, seen: _Seen) -> list[Message]:
     plan = masker.plan
     left = masker.records - seen.missed
     if seen.missed and left < (plan.k or 0):
-        raise DataError("too-few-complete", records=left, k=plan.k, grouping=not plan.draws)
+        raise DataError("too-few-complete", number=left, counts="record", k=plan.k, grouping=not plan.draws)
     if seen.excluded and (obeying := left - seen.excluded) < (plan.k or 0):
         raise DataError("too-few-obeying", records=obeying, k=plan.k, keeping=not plan.draws)
     if seen.tally.units is not None and (units := seen.tally.protected(seen.tally.keys)) < plan.k:

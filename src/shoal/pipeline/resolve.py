@@ -224,7 +224,7 @@ def _refuse_unprotected(plan: Plan, table: Table) -> None:
 def _refuse_types(plan: Plan, table: Table) -> None:
     """Report what does not suit the types of the attributes."""
     if plan.standardize != "zscore" and not any(plan.types[name] in NUMBERS for name in plan.used):
-        raise PlanError("no-number-in-distances", field="standardize")
+        raise PlanError("no-number-masked", field="standardize", distances=True)
     all_numbers = all(plan.types[name] in NUMBERS for name in plan.used)
     if plan.distance is not None and all_numbers and plan.missing not in ("group", "impute"):
         raise PlanError("distance-of-numbers", field="distance")
@@ -235,7 +235,7 @@ def _refuse_types(plan: Plan, table: Table) -> None:
         if plan.types[name] == "continuous" and pa.types.is_integer(table.column(name).type)
     ]
     if plan.round and not whole:
-        raise PlanError("no-whole-number-masked", field="round")
+        raise PlanError("no-number-masked", field="round", whole=True)
     if plan.restore_variance and not any(plan.types[name] in NUMBERS for name in plan.masked):
         raise PlanError("no-number-masked", field="restore_variance")
 
@@ -259,7 +259,7 @@ def _refuse_aggregates(plan: Plan) -> None:
         if plan.preserve is not None and kind == "continuous" and how != "mean":
             problems.append(Message("needs-the-mean", field="preserve", column=name))
     if plan.preserve is not None and not any(plan.types[name] == "continuous" for name in plan.masked):
-        problems.append(Message("no-continuous-attribute", field="preserve"))
+        problems.append(Message("no-number-masked", field="preserve", totals=True))
     if problems:
         raise PlanError(*problems)
 
@@ -358,7 +358,7 @@ def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | N
     if not column.present:
         raise DataError("empty-column", column=name)
     if name in inferred and 1 < len(column.categories) == column.present and plan.types[name] != "boolean":
-        raise DataError("unique-categories", column=name)
+        raise DataError("many-categories", column=name)
     if len(column.categories) > MOST_CATEGORIES:
         raise DataError("many-categories", column=name, most=MOST_CATEGORIES)
     if column.infinite.count:
@@ -458,9 +458,9 @@ def _nominal_dimensions(plan: ResolvedPlan) -> Iterator[Message]:
 def _refuse_large_k(plan: Plan, records: int) -> None:
     if plan.method != "mic1d":
         if (plan.k or 0) > records:
-            raise DataError("k-too-large", k=plan.k, number=records, unit="record")
+            raise DataError("k-too-large", k=plan.k, number=records, counts="record")
     elif plan.k > (values := records * len(plan.masked)):
-        raise DataError("k-too-large", k=plan.k, number=values, unit="value")
+        raise DataError("k-too-large", k=plan.k, number=values, counts="value")
 
 
 def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: Summary, method: str) -> ResolvedPlan:
@@ -473,7 +473,14 @@ def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: S
     if alone:
         raise PlanError("attribute-alone-in-block", field="attribute_weights", column=alone[0])
     problems = [
-        Message("type-not-for-method", field="method", method=method, column=each.name, type=each.type, instead="best")
+        Message(
+            "type-not-for-method",
+            field="method",
+            method=method,
+            column=each.name,
+            type=each.type,
+            instead="--method=best",
+        )
         for each in attributes
         if each.type not in ACCEPTS[method]
     ]
@@ -495,7 +502,7 @@ def _search_problems(plan: Plan, attributes: Sequence[Attribute], summary: Summa
         # Imputed, records with missing values join the groups that a search has found.
         seams = seams and not (plan.missing == "impute" and is_plain(plan, attributes, summary))
         name = next(iter([*odd, *gaps]))
-        return [Message("seams-need-numbers", field="scale.seams", column=name, type=odd.get(name))] if seams else []
+        return [Message("needs-numbers", field="scale.seams", column=name, type=odd.get(name))] if seams else []
     if method == "univariate" and not plan.bound:
         searched = {"refine": plan.refine is not False, "budget": plan.budget is not None}
         return [Message("one-attribute-optimal", field=field) for field, given in searched.items() if given]

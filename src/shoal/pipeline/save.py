@@ -90,11 +90,11 @@ def _verified(path: Path, kind: Kind, dialect: Dialect, published: Table, promis
 def _other(written: Table, published: Table) -> Iterator[Message]:
     """Yield what a file holds that is not what was to be written."""
     if written.names != published.names or len(written) != len(published):
-        yield Message("file-not-as-released")
+        yield Message("not-as-released")
         return
     for name in published.names:
         if not written.same_column(published, name):
-            yield Message("column-not-as-released", column=name)
+            yield Message("not-as-released", column=name)
 
 
 def wrong_types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[Message]:
@@ -115,7 +115,7 @@ def plan_beside(path: Path) -> Path:
 def refuse_quoting(plan: Plan, path: AnyPath) -> None:
     """Refuse apostrophes before formulas in anything but a CSV file."""
     if plan.quote_formulas and KINDS.get(Path(path).suffix.lower()) != "csv":
-        raise PlanError("quotes-not-for-file", field="quote_formulas", path=str(path))
+        raise PlanError("only-for-format", field="quote_formulas", format="CSV")
 
 
 def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:

@@ -113,7 +113,7 @@ def _distinct(pairs: pa.Table) -> pa.Table:
 def _column(table: Table, name: str) -> Array:
     column = without_declared(table, name)
     if not has_categories(inner(column.type)):
-        raise DataError("sensitive-type", column=name, type=str(column.type))
+        raise DataError("type-not-counted", column=name, type=str(column.type))
     return column
 
 

@@ -18,7 +18,6 @@ from shoal.pipeline.counting import Database
 from shoal.pipeline.dominance import dominance_rules, magnitudes_of
 from shoal.pipeline.parts import Key, keys_of
 from shoal.pipeline.records import Records, Seen
-from shoal.pipeline.units import all_of
 from shoal.plan.resolved import ResolvedPlan
 
 if TYPE_CHECKING:
@@ -40,12 +39,11 @@ def misplaced_domains(plan: ResolvedPlan) -> list[Message]:
     for name in names:
         if names.count(name) > 1:
             found.append(Message("names-twice", field="keep_totals", column=name))
-        elif name in plan.masked:
-            found.append(Message("domain-masked", field="keep_totals", column=name))
-        elif name in (*plan.dropped, *plan.roles["unit"]):
-            found.append(Message("domain-dropped", field="keep_totals", column=name))
+        elif name in (*plan.masked, *plan.dropped, *plan.roles["unit"]):
+            treatment = "masked" if name in plan.masked else "dropped"
+            found.append(Message("not-a-domain", field="keep_totals", column=name, treatment=treatment))
     if names and not numbers_of(plan):
-        found.append(Message("no-continuous-attribute", field="keep_totals"))
+        found.append(Message("no-number-masked", field="keep_totals", totals=True))
     return list(dict.fromkeys(found))
 
 
@@ -124,8 +122,7 @@ def refuse_small_domains(masker: "BlockMasker", records: Records) -> None:
     there, few = int((sizes > 0).sum()), int(((sizes > 0) & (sizes < plan.k)).sum())
     domains = plan.keep_totals or []
     if few:
-        counted = all_of(plan.counts)
-        raise DataError("small-domains", few=few, combinations=there, domains=domains, k=plan.k, counted=counted)
+        raise DataError("small-domains", few=few, combinations=there, domains=domains, k=plan.k, counts=plan.counts)
     for name, cells in zip(names, found.cells, strict=True):
         if rules is not None and (failing := int((cells.margins(rules) < -PRECISION).sum())):
             raise DataError("dominated-total", column=name, failing=failing, combinations=there, domains=domains)
@@ -292,7 +289,7 @@ def _refuse_few_across(change: Adjustment, fold: Fold) -> None:
                 number=few,
                 domains=border.names,
                 k=plan.k,
-                counted=all_of(plan.counts),
+                counts=plan.counts,
                 strata=",".join(border.names),
             )
 
@@ -330,11 +327,8 @@ def adjustment(masker: "BlockMasker", lows: Mapping[str, float], fold: Fold) -> 
         found = Adjustment(masker, least, {name: found.multipliers[name] + each.step() for name, each in sums.items()})
     if wrong := [name for name in names if missed[name] > PRECISION]:
         groups, domains = sums[wrong[0]].groups, masker.plan.keep_totals
-        if any(least[name] == 0 for name in wrong):
-            raise DataError(
-                "totals-infeasible-above-zero", columns=wrong, combinations=count, domains=domains, groups=groups
-            )
-        raise DataError("totals-infeasible", columns=wrong, combinations=count, domains=domains, groups=groups)
+        of = {"columns": wrong, "combinations": count, "domains": domains, "groups": groups}
+        raise DataError("totals-infeasible", positive=any(least[name] == 0 for name in wrong), **of)
     return best
 
 
@@ -370,15 +364,12 @@ class KeptTotals:
         """Describe by how much values changed so that totals are kept."""
         combinations, domains = self.combinations, self.domains
         if not any(self.changes.values()):
-            return Message("totals-kept", combinations=combinations, domains=domains)
+            return Message("totals-kept", combinations=combinations, domains=domains, change=None)
         shares = {name: self.changes[name] / spread for name, spread in self.spreads.items() if spread > 0}
         name = max(shares or self.changes, key=lambda name: (shares or self.changes)[name])
         size = float(f"{(shares or self.changes)[name]:.2g}")
-        if shares:
-            return Message(
-                "totals-kept-in-deviations", combinations=combinations, domains=domains, deviations=size, column=name
-            )
-        return Message("totals-kept-in-values", combinations=combinations, domains=domains, change=size, column=name)
+        of = {"combinations": combinations, "domains": domains, "column": name}
+        return Message("totals-kept", change=size, scaled=bool(shares), **of)
 
     def summary(self) -> dict[str, Any]:
         """Return it ready for JSON; changes to two digits, since more of them may give a value away."""

@@ -147,7 +147,7 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
         if misspelled or not new or not plan.masked or plan.publish == "rest":
             raise
         field = next(each.field for each in error.messages if not each.data["near"])
-        untreated = Message("columns-without-role", field=field, columns=new[:_NAMED], more=len(new) > _NAMED)
+        untreated = Message("columns-without-role", field=field, columns=new[:_NAMED], others=len(new[_NAMED:]))
         raise PlanError(*error.messages, untreated) from None
     if {*table.names} <= {*plan.dropped}:
         raise DataError("all-identifiers")
@@ -164,7 +164,7 @@ def numeric_attributes(table: Table, taken: Collection[str] = (), also: Collecti
     """Return every numeric column that has no other role, and others that were numbers; there must be one."""
     names = numbers_to_mask(table, taken, also)
     if not names:
-        raise DataError("no-numeric-column")
+        raise DataError("nothing-to-mask", numbers=True)
     return names
 
 

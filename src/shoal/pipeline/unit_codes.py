@@ -51,7 +51,7 @@ def _values(table: Table, name: str) -> Array:
     column = without_declared(table, name)
     kind = inner(column.type)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise DataError("unit-type", column=name, type=str(kind))
+        raise DataError("type-not-counted", column=name, type=str(kind))
     values = plain_values(column)
     if pa.types.is_timestamp(values.type) and values.type.tz is not None:
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))
@@ -59,13 +59,6 @@ def _values(table: Table, name: str) -> Array:
         blank = pc.equal(pc.utf8_trim_whitespace(values), pa.scalar("", values.type))
         values = pc.if_else(blank, pa.scalar(None, values.type), values)
     return values
-
-
-def located(found: Flaw) -> Message:
-    """Return how many records have a flaw, and the first of them if records have numbers."""
-    if found.first is None:
-        return Message("number-of-records", number=found.count)
-    return Message("records-from", number=found.count, first=found.first)
 
 
 @dataclass(frozen=True)
@@ -99,13 +92,15 @@ class UnitSummary:
     def problem(self, name: str, k: int) -> Message | None:
         """Explain why units cannot be protected."""
         if self.missing.count:
-            return Message("missing-unit", column=name, where=located(self.missing))
+            return Message(
+                "missing-unit", column=name, counts="unit", records=self.missing.count, first=self.missing.first
+            )
         if len(self.lowest) < k:
-            return Message("too-few-units", column=name, units=len(self.lowest), k=k)
+            return Message("too-few-units", column=name, number=len(self.lowest), counts="unit", k=k)
         return None
 
     def notes(self, name: str) -> list[Message]:
         """Warn of spellings that make two units of one."""
         if not self.blanks.count:
             return []
-        return [Message("blanks-in-units", column=name, where=located(self.blanks))]
+        return [Message("blanks-in-units", column=name, records=self.blanks.count, first=self.blanks.first)]

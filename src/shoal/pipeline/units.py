@@ -27,26 +27,6 @@ _CODES = ("code", "codigo", "codice", "codi", "cod")
 Finding = dict[str, Any]
 
 
-def all_of(counts: str) -> Message:
-    """Name what k counts: records, units or households."""
-    match counts:
-        case "unit":
-            return Message("counted-units")
-        case "household":
-            return Message("counted-households")
-    return Message("counted-records")
-
-
-def amount_of(counts: str, number: int) -> Message:
-    """Return a number of what k counts."""
-    match counts:
-        case "unit":
-            return Message("number-of-units", number=number)
-        case "household":
-            return Message("number-of-households", number=number)
-    return Message("number-of-records", number=number)
-
-
 @dataclass(frozen=True)
 class Unit:
     """A column that may tell units apart, whether its name says so, and whether it is the unit of the plan."""
@@ -168,11 +148,12 @@ def too_few_units(found: Sequence[Finding], plan: Plan) -> Iterator[Message]:
     for each in found:
         if each["column"] == plan.unit and each["below_k"]:
             yield Message(
-                "units-below-k",
+                "group-below-k",
                 below=each["below_k"],
                 combinations=each["groups"],
                 columns=each["attributes"],
                 k=plan.k,
+                counts="unit",
                 smallest=each["least"],
             )
 
@@ -209,9 +190,8 @@ def on_trails(trails: Finding | None, k: int) -> Iterator[Finding]:
     """Yield what the whole file's risk says of pseudonyms."""
     if trails is not None and trails["below_k"]:
         below, number = trails["below_k"], trails["units"]
-        said = Message("unit-links-single-out", below=below, number=number, k=k)
-        if trails["of"] == "household":
-            said = Message("household-links-single-out", below=below, number=number, k=k)
+        of = trails["of"]
+        said = Message("links-single-out", below=below, number=number, k=k, links=of, option=f"--{of}-as=drop")
         yield finding(below, [], said)
 
 
@@ -220,12 +200,13 @@ def on_units(units: Sequence[Finding], k: int, *, households: bool) -> Iterator[
     several = len({tuple(each["attributes"]) for each in units}) > 1
     for each in units:
         if each["below_k"]:
-            groups = Message("groups-in-all", groups=each["groups"])
-            if several:
-                groups = Message("groups-by", groups=each["groups"], columns=each["attributes"])
-            said = Message("few-units-in-groups", below=each["below_k"], groups=groups, k=k, column=each["column"])
-            if households:
-                said = Message(
-                    "few-households-in-groups", below=each["below_k"], groups=groups, k=k, column=each["column"]
-                )
+            said = Message(
+                "few-units-in-groups",
+                below=each["below_k"],
+                groups=each["groups"],
+                columns=each["attributes"] if several else None,
+                k=k,
+                column=each["column"],
+                household=households,
+            )
             yield finding(each["records"], [each["column"]], said)

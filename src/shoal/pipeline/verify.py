@@ -28,8 +28,6 @@ from shoal.pipeline.totals import wrong_totals
 from shoal.pipeline.units import (
     Groups,
     Unit,
-    all_of,
-    amount_of,
     not_one_to_one,
     too_few_units,
     trails_of,
@@ -433,7 +431,7 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
         yield _Check(
             of,
             f"y{j} IS NOT NULL AND {known} < {plan.k}",
-            lambda count: Message("few-known-values", column=name, values=count, k=plan.k, counted=all_of(plan.counts)),
+            lambda count: Message("few-known-values", column=name, values=count, k=plan.k, counts=plan.counts),
         )
     tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
     unit, least = _near_one(promise, name)
@@ -451,7 +449,7 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
         yield _Check(
             parts,
             f"abs(kept{j} - had{j}) > {tolerance:.17e} * size{j} + {half} * weight{j}",
-            lambda count: Message("weighted-total-not-kept", column=name, groups=count),
+            lambda count: Message("sum-not-kept", column=name, groups=count, weighted=True),
         )
     elif keeps:
         size = f"n * (greatest(abs(low{j}), abs(high{j})) * {unit} + {least})"
@@ -507,7 +505,8 @@ def too_small(sizes: Sizes, names: Sequence[str], k: int, counts: str = "record"
             combinations=sum(sizes.values()),
             columns=names,
             k=k,
-            smallest=amount_of(counts, min(below)),
+            counts=counts,
+            smallest=min(below),
         )
 
 
@@ -577,11 +576,8 @@ def _scaled(promise: Promise, name: str) -> tuple[str, float]:
 def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str) -> Iterator[Message]:  # noqa: E741
     """Yield a message if an attribute is less diverse in the worst group than promised."""
     if l is not None and least[form] < l - SLACK:
-        yield (
-            Message("l-not-kept", column=name, least=least[form], l=l)
-            if form == "distinct"
-            else Message("l-form-not-kept", column=name, form=form, least=least[form], l=l)
-        )
+        named = None if form == "distinct" else form
+        yield Message("l-not-kept", column=name, form=named, least=least[form], l=l)
 
 
 def _unexcused(database: Database, promise: Promise) -> Iterator[str]:

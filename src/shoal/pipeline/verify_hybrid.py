@@ -52,7 +52,7 @@ def verify_hybrid(published: Table, original: Table, claim: Claim) -> None:
     pairs = {name: _both(published, original, name, claim) for name in claim.names}
     failures = [
         *failures_in(pairs, claim),
-        *_moments(pairs, claim, np.zeros_like(claim.labels), Message("in-the-file")),
+        *_moments(pairs, claim, np.zeros_like(claim.labels), group=False),
     ]
     if failures:
         raise CheckFailed(failures)
@@ -62,7 +62,7 @@ def failures_in(pairs: Pairs, claim: Claim) -> Iterator[Message]:
     """Yield everything that does not hold of the records of some groups, all of whose members are there."""
     yield from _rules(pairs, claim)
     yield from _marginals(pairs, claim)
-    yield from _moments(pairs, claim, claim.labels, Message("in-some-group"))
+    yield from _moments(pairs, claim, claim.labels, group=True)
     yield from _own_values(pairs, claim)
 
 
@@ -91,7 +91,7 @@ def _marginals(pairs: Pairs, claim: Claim) -> Iterator[Message]:
             yield Message("marginals-not-kept", column=name)
 
 
-def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: Message) -> Iterator[Message]:
+def _moments(pairs: Pairs, claim: Claim, labels: Labels, *, group: bool) -> Iterator[Message]:
     """Yield the attributes whose mean, or covariance with another, has moved."""
     if not claim.kept:
         return
@@ -101,7 +101,7 @@ def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: Message) -> Iter
     for j, name in enumerate(claim.kept):
         slack = EXACT * np.maximum(np.abs(before.means[:, j]), before.deviations[:, j])
         if not (np.abs(after.means[:, j] - before.means[:, j]) <= slack).all():
-            yield Message("mean-not-kept", column=name, where=where)
+            yield Message("mean-not-kept", column=name, group=group)
         for i, other in enumerate((*claim.kept, *claim.others)):
             moved = np.abs(after.covariances(j, i) - before.covariances(j, i))
             size = before.deviations[:, j] * before.deviations[:, i]
@@ -109,7 +109,7 @@ def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: Message) -> Iter
             coarse = before.largest[:, j] * before.deviations[:, i] + before.largest[:, i] * before.deviations[:, j]
             coarse += ROUNDING * before.largest[:, j] * before.largest[:, i]
             if not (moved <= EXACT * size + ROUNDING * coarse).all():
-                yield Message("covariance-not-kept", column=name, other=other, where=where)
+                yield Message("covariance-not-kept", column=name, other=other, group=group)
 
 
 def _own_values(pairs: Pairs, claim: Claim) -> Iterator[Message]:

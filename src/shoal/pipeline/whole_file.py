@@ -17,7 +17,7 @@ from shoal.messages import Message
 from shoal.pipeline.counting import Database, Sizes, Spread, exposure_of, spreads_of_each
 from shoal.pipeline.determined import COMPUTED, SAMPLED, determined_columns, on_determined
 from shoal.pipeline.role_rules import identifying
-from shoal.pipeline.units import all_of, finding, on_trails, on_units
+from shoal.pipeline.units import finding, on_trails, on_units
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -94,11 +94,9 @@ class Columns:
         """What to do where l-diversity may not be added."""
         return Message("use-larger-k-or-leave-out", option=self.refuses_l) if self.refuses_l else None
 
-    def others(self, number: int) -> Message:
-        """Return a number of other records or units."""
-        if self.unit is None:
-            return Message("number-of-others", number=number)
-        return Message("number-of-other-units", number=number)
+    def others(self, number: int) -> dict[str, Any]:
+        """Return a number of other records or units, as data of a message."""
+        return {"others": number, "noun": "other" if self.unit is None else "other unit"}
 
 
 def unchanged_columns(
@@ -237,7 +235,8 @@ def refuse_given_away(found: Finding, plan: Plan) -> None:
         Message(
             "original-computable",
             column=each["column"],
-            by=each["formula"] or Message("named-columns", columns=each["by"]),
+            formula=each["formula"],
+            by=each["by"],
             records=each["exact"],
         )
         for each in given_away
@@ -294,26 +293,25 @@ def _on_shared(found: Finding, columns: Columns, which: str) -> Iterator[Finding
 
 def _on_all(name: str, row: Finding, groups: int, columns: Columns) -> Message:
     """Tell that groups have one known value of a sensitive column."""
-    where = Message("in-groups", same=row["all"], groups=groups)
-    if more := row["most"] - row["all"]:
-        where = Message("in-groups-and-nearly", same=row["all"], groups=groups, more=more)
     cuts: list[str] = row.get("divided_by", [])
-    if columns.unit is not None and cuts:
-        return Message("same-value-of-units-divided", column=name, where=where, columns=cuts, number=len(cuts))
-    if columns.unit is not None:
-        remedy = columns.without_l or Message("use-larger-k-or-l")
-        return Message("same-value-of-units", column=name, where=where, remedy=remedy)
-    if cuts:
-        return Message("same-sensitive-value-divided", column=name, where=where, columns=cuts, number=len(cuts))
-    return Message("same-sensitive-value", column=name, where=where, remedy=columns.without_l or Message("use-l"))
+    return Message(
+        "same-sensitive-value",
+        column=name,
+        unit=columns.unit is not None,
+        same=row["all"],
+        groups=groups,
+        more=row["most"] - row["all"],
+        columns=cuts,
+        number=len(cuts),
+        remedy=columns.without_l or Message("use-l" if columns.unit is None else "use-larger-k-or-l"),
+    )
 
 
 def _on_most(name: str, row: Finding, groups: int, columns: Columns) -> Message:
     """Tell that a value of a sensitive column is the likely one in groups."""
     remedy = columns.without_l or Message("use-l-form")
-    if columns.unit is not None:
-        return Message("common-value-of-units", column=name, most=row["most"], groups=groups, remedy=remedy)
-    return Message("common-sensitive-value", column=name, most=row["most"], groups=groups, remedy=remedy)
+    of_units = columns.unit is not None
+    return Message("common-sensitive-value", column=name, unit=of_units, most=row["most"], groups=groups, remedy=remedy)
 
 
 def _headline(found: Finding, columns: Columns) -> Finding:
@@ -324,11 +322,9 @@ def _headline(found: Finding, columns: Columns) -> Finding:
     if whole is None or whole["uniques"]:
         return {"safe": False, **_on_sensitive(found, columns)}
     if "trails" in found:
-        said = Message("unit-links-shared", others=columns.k - 1)
-        if found["trails"]["of"] == "household":
-            said = Message("household-links-shared", others=columns.k - 1)
+        said = Message("links-shared", links=found["trails"]["of"], others=columns.k - 1)
         return {"severity": said.severity, "safe": False, **finding(0, [], said)}
-    said = Message("no-unique-record", others=columns.others(whole["smallest"] - 1))
+    said = Message("no-unique-record", **columns.others(whole["smallest"] - 1))
     return {"severity": said.severity, "safe": True, **finding(0, [], said)}
 
 
@@ -359,17 +355,11 @@ def _on_small_classes(found: Finding, columns: Columns, records: int) -> Iterato
     alone = columns.alone
     number = worst[alone] or worst["below_k"]
     names, where = _blamed(found, columns, alone if worst[alone] else "below_k", number)
-    k, counted = columns.k, all_of(columns.counts)
-    if worst[alone] and columns.unit is not None:
-        said = Message("singled-out-unit", number=number, records=records, where=where)
-    elif worst[alone] and columns.households:
-        said = Message("singled-out-household", number=number, records=records, where=where)
-    elif worst[alone]:
-        said = Message("singled-out", number=number, records=records, where=where)
-    elif columns.households:
-        said = Message("classes-below-k-household", number=number, records=records, k=k, counted=counted, where=where)
+    known: dict[str, Any] = {"number": number, "records": records, "where": where, "household": columns.households}
+    if worst[alone]:
+        said = Message("singled-out", unit=columns.unit is not None, **known)
     else:
-        said = Message("classes-below-k", number=number, records=records, k=k, counted=counted, where=where)
+        said = Message("classes-below-k", k=columns.k, counts=columns.counts, **known)
     yield finding(number, names, said)
 
 
@@ -387,35 +377,23 @@ def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tupl
     rows = {name: row for name, row in found["unchanged"].items() if row["role"] != "confidential"}
     if not rows:
         names = list(columns.masked)
-        if recovered := found["recovered"]:
-            return names, Message("columns-masked-and-recovered", columns=names, recovered=recovered)
-        return names, Message("columns-masked", columns=names)
+        return names, Message("columns-masked", columns=names, recovered=found["recovered"])
     which = columns.described
     if found["together"][measure] < number:
         which = Message("all-columns-known", columns=which)
     alone = worst_first(rows)[:_NAMED]
     if not alone:
         return list(rows), Message("columns-combined", which=which, columns=list(rows))
-    named = [_by_itself(name, rows[name][measure], columns.k if measure == "below_k" else None) for name in alone]
-    if more := len(rows) - len(named):
-        return alone, Message("columns-and-others", which=which, columns=named, others=more)
-    return alone, Message("columns-by-themselves", which=which, columns=named)
-
-
-def _by_itself(name: str, number: int, k: int | None) -> Message:
-    """Name a column, with the number of records that it alone puts in classes below k, or makes unique."""
-    if not number:
-        return Message("one-column", column=name)
-    if k is None:
-        return Message("unique-by-itself", column=name, number=number)
-    return Message("below-k-by-itself", column=name, number=number, k=k)
+    k = columns.k if measure == "below_k" else None
+    named = [Message("column-by-itself", column=name, number=rows[name][measure], k=k) for name in alone]
+    return alone, Message("columns-by-themselves", which=which, columns=named, others=len(rows) - len(named))
 
 
 def _on_sensitive(found: Finding, columns: Columns) -> Finding:
     """Explain that only sensitive columns, which a stranger is presumed not to know, single records out."""
     rows = {name: row for name, row in found["unchanged"].items() if row["role"] == "confidential"}
     names = worst_first(rows)
-    promised = Message("others-alike", others=columns.others(columns.k - 1))
+    promised = Message("others-alike", **columns.others(columns.k - 1))
     if "with_masked" not in found:
         promised = Message("no-known-column")
     if not rows:
@@ -433,9 +411,4 @@ def _on_sensitive(found: Finding, columns: Columns) -> Finding:
 
 def _also_knows(names: list[str]) -> Message:
     """Name a column or two, or tell that there are several."""
-    match names:
-        case [name]:
-            return Message("also-knows", column=name)
-        case [name, other]:
-            return Message("also-knows-both", column=name, other=other)
-    return Message("also-knows-several")
+    return Message("also-knows", **(dict(zip(("column", "other"), names, strict=False)) if len(names) < 3 else {}))

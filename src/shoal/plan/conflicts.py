@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shoal.plan import Plan, Scale
 
 _LEAST_MEMORY = 1_000_000
-ONE_ATTRIBUTE = "one-attribute-per-block"
+ONE_ATTRIBUTE = "one-attribute-only"
 _NO_GROUPS = Message("forms-no-groups", what="records")
 _SOME_RECORDS = "--block-records with a number"
 

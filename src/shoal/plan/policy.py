@@ -115,7 +115,7 @@ def _message(detail: ErrorDetails) -> Message:
     if detail["type"] == "extra_forbidden":
         near = next(iter(difflib.get_close_matches(name, Policy.model_fields, n=1, cutoff=0.5)), "")
         limits = [each for each in Policy.model_fields if each not in _SETTINGS]
-        return Message("unknown-limit", field=field, near=near, limits=limits)
+        return Message("unknown-field", field=field, near=near, limits=limits)
     if name == "formulas":
         return Message("not-formulas", field=field)
     if name == "dominance_rule":

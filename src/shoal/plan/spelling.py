@@ -7,13 +7,16 @@ from shoal.messages import spell_options
 from shoal.plan.model import Plan
 from shoal.plan.options import options_of, value_of
 
+_FLAGS = {"--overwrite", "--resume"}  # of commands, and no fields of the plan
+
 
 def in_python(option: str, value: str | None) -> str:
     """Return the keyword of an option, with its value as Python writes it: ``missing='group'``."""
     found = next((each for each in options_of(Plan) if option in each.spellings), None)
     if found is None:  # of another command
-        name = option.lstrip("-").replace("-", "_")
-        return name if value is None else f"{name}={value!r}"
+        name = option.removeprefix("--no-").lstrip("-").replace("-", "_")
+        given = False if option.startswith("--no-") else True if option in _FLAGS else value
+        return name if given is None else f"{name}={given!r}"
     if value is None and found.form not in ("rest", "off"):
         return ".".join(found.path)
     given = value_of(found, [value] if found.repeated else value)

@@ -15,17 +15,17 @@ def read_toml(path: Path, kind: str) -> dict[str, Any]:
         with path.open(encoding="utf-8") as file:
             text = file.read(_LARGEST + 1)
         if len(text) > _LARGEST:
-            raise FileError("toml-too-long", path=path, kind=kind, most=_LARGEST)
+            raise FileError("file-too-large", path=path, what=kind, most=_LARGEST, unit="character")
         return tomllib.loads(text)
     except FileNotFoundError:
-        raise FileError("no-toml-file", path=path, kind=kind) from None
+        raise FileError("no-file", path=path, what=kind) from None
     except FileError:
         raise
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError("toml-unreadable", path=path, kind=kind, problem=type(error).__name__) from None
+        raise FileError("file-not-readable", path=path, what=kind, reason=type(error).__name__) from None
     except RecursionError:
-        raise FileError("toml-nested", path=path, kind=kind) from None
+        raise FileError("toml-nested", path=path, what=kind) from None
     except tomllib.TOMLDecodeError as error:
-        raise FileError("toml-syntax", path=path, kind=kind, problem=str(error)) from None
+        raise FileError("toml-syntax", path=path, what=kind, problem=str(error)) from None
     except ValueError:  # Python refuses to read it
-        raise FileError("toml-number-too-long", path=path, kind=kind) from None
+        raise FileError("toml-number-too-long", path=path, what=kind) from None

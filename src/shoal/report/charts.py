@@ -348,7 +348,7 @@ def plot_correlations(release: "Release") -> StaticChart:
 def plot_map(sweep: "Sweep", risk: str = "risk") -> StaticChart:
     """Draw the risk-utility map: loss against ``risk``, or one of its parts, ``linked`` or ``unique``."""
     if risk not in RISKS:
-        raise PlanError("unknown-risk", field="risk", choices=[*RISKS])
+        raise PlanError("not-a-choice", field="risk", choices=[*RISKS])
     if all(row["IL"] is None for row in sweep.rows):
         raise DataError("nothing-to-draw")
     return map_chart(sweep, risk)

@@ -32,7 +32,7 @@ def already_exists(path: object, beside: object = None) -> FileError:
 def refuse_unwritable(path: Path, overwrite: bool, beside: Path | None = None) -> None:
     """Explain what stands in the way of writing `path`, perhaps beside another, before any work is done."""
     if "\0" in path.name or len(os.fsencode(path.name)) > _LONGEST:
-        raise FileError("bad-output-name")
+        raise FileError("bad-file-name")
     if path.is_dir():
         raise FileError("folder-named", path=str(path))
     if not path.parent.is_dir():
@@ -110,7 +110,7 @@ def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
         reason = getattr(error, "strerror", None) or Message("name-not-valid")
         raise FileError("file-not-readable", path=str(path), what=what, reason=reason) from None
     if len(content) > most:
-        raise FileError("file-too-large", path=str(path), what=what, most=most)
+        raise FileError("file-too-large", path=str(path), what=what, most=most, unit="byte")
     return content
 
 

@@ -344,7 +344,7 @@ def _given(levels: Sequence[Level], kind: pa.DataType, name: str) -> Array:
         else:
             found = pa.array([str(level) for level in levels]).cast(kind)
     except (ValueError, pa.ArrowInvalid):
-        raise DataError("levels-of-other-type", column=name, type=str(kind)) from None
+        raise DataError("values-of-other-type", field="levels", column=name, type=str(kind)) from None
     if is_number(kind) and len(found.unique()) < len(found):
         raise DataError("levels-repeat-number", column=name)
     return found

@@ -95,7 +95,7 @@ def _numbers(table: Table, name: str) -> NDArray[np.float64]:
     if is_text(column.type):
         column = each_number(column, table.decimal)
     elif not (is_number(column.type) or pa.types.is_null(column.type)):
-        raise PlanError("epsilon-with-type", field="epsilon", column=name, type=str(column.type))
+        raise PlanError("epsilon-for-numbers", field="epsilon", column=name, type=str(column.type))
     return _floats(column)
 
 

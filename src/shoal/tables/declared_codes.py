@@ -23,7 +23,7 @@ def numbers_of(name: str, codes: Sequence[str | int | float], field: str = "miss
     try:
         return [float(code) for code in codes]
     except ValueError:
-        raise PlanError("codes-of-other-type", field=field, column=name, type="number") from None
+        raise PlanError("values-of-other-type", field=field, column=name, type="number") from None
 
 
 def is_code(values: Array, name: str, codes: Sequence[str | int | float], field: str = "missing_codes") -> Array:
@@ -49,7 +49,7 @@ def is_code(values: Array, name: str, codes: Sequence[str | int | float], field:
     try:
         return _among(values, pa.array([str(code) for code in codes]).cast(kind))
     except pa.ArrowException:
-        raise PlanError("codes-of-other-type", field=field, column=name, type=str(kind)) from None
+        raise PlanError("values-of-other-type", field=field, column=name, type=str(kind)) from None
 
 
 def _among(values: Array, codes: Array) -> Array:

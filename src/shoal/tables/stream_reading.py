@@ -93,7 +93,7 @@ def open_arrow(path: Path) -> ArrowSource:
 def _with_records(source: ArrowSource, path: Path) -> ArrowSource:
     check_names(source.schema.names, f"'{path}'")
     if not source.records:
-        raise DataError("file-without-records", path=str(path))
+        raise DataError("no-records", path=str(path))
     return source
 
 

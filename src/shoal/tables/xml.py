@@ -87,7 +87,7 @@ class _Reader:
 
     def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
         """Refuse declarations: entities may blow up, and external ones reach for other files."""
-        raise FileError("xml-declarations", path=str(self._path), excel=False)
+        raise FileError("doctype", file=str(self._path))
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Go into an element: the root, a record or a variable."""
@@ -151,7 +151,7 @@ class _Reader:
     def table(self) -> pa.Table:
         """Return the table, once the file has been read."""
         if not self._tags:
-            raise DataError("file-without-records", path=str(self._path))
+            raise DataError("no-records", path=str(self._path))
         rest = self._records % _CHUNK
         if rest:
             self._flush(rest)

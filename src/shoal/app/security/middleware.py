@@ -111,7 +111,7 @@ class Guard:
         """Refuse what is too large before it is looked at, and what another site makes a browser ask for."""
         request = asked.request
         if sum(len(name) + len(value) for name, value in request.headers.raw) + len(request.scope["path"]) > HEADERS:
-            return refusal(431, "headers-too-large", most=HEADERS)
+            return refusal(431, "too-large-request", headers=True, most=HEADERS)
         if "content-length" in request.headers and "transfer-encoding" in request.headers:
             answer = refusal(400, "length-twice")
             answer.headers["Connection"] = "close"

@@ -101,7 +101,7 @@ def read_secret(path: Path) -> str:
     except (OSError, UnicodeDecodeError):
         raise FileError("proxy-secret-unreadable", path=str(path)) from None
     if open_to_others:
-        raise FileError("proxy-secret-open", path=str(path))
+        raise FileError("secret-readable-by-others", path=str(path))
     if len(secret) < _SHORTEST_SECRET or not secret.isprintable():
         raise FileError("proxy-secret-short", path=str(path), least=_SHORTEST_SECRET, command="openssl rand -hex 32")
     return secret

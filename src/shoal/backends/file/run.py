@@ -126,7 +126,7 @@ def _paths(plan: Plan) -> tuple[Path, Path]:
     path, output = Path(_absolute(plan.input)), Path(_absolute(plan.output))
     readable_kind(path)
     if path.is_dir() and output.parent == path:
-        raise FileError("output-in-input", path=output)
+        raise FileError("output-is-input", path=output, kind="folder", folder=True)
     return path, output
 
 

@@ -121,7 +121,7 @@ class FilePairs:
 
     def _refuse_number(self, records: int) -> None:
         expected = self.masker.records
-        self.changed["records"] = Message("number-of-records-changed", records=records, expected=expected)
+        self.changed["records"] = Message("number-of-records-differs", records=records, expected=expected)
 
     def _published(self, release: Source) -> Iterator[pa.Table]:
         """Read the release, without the apostrophes before formulas."""

@@ -412,7 +412,7 @@ class SparkPublished:
         """Compare what was to stay as it is, by a sum of hashes over all records."""
         records, _, others = self._traces
         if records != self.records:
-            return [Message("number-of-records-changed", records=records, expected=self.records)]
+            return [Message("number-of-records-differs", records=records, expected=self.records)]
         if self.everyone and self._others and [records, others] != traces(self.backend.table, self._others):
             return [Message("column-changed", column=None)]
         return []
@@ -459,4 +459,4 @@ def _refuse_twins(df: DataFrame) -> None:
     names = [name.lower() for name in df.columns]
     twins = sorted({name for name in df.columns if names.count(name.lower()) > 1})
     if twins:
-        raise DataError("same-name-on-spark", columns=twins)
+        raise DataError("names-differ-in-case", columns=twins)

@@ -57,7 +57,7 @@ def _format(path: str) -> str:
     ending = PurePath(path).suffix.lower()[1:]
     others = {kind[1:] for kind, of in KINDS.items() if of not in ("csv", "parquet")}  # of other programs
     if not ending.isalnum() or ending in others:
-        raise FileError("unknown-on-spark", path=path)
+        raise FileError("unknown-extension", path=path, spark=True, extensions=[".parquet", ".csv"])
     return ending
 
 
@@ -75,7 +75,7 @@ def read(spark: SparkSession, plan: Plan) -> DataFrame:
             found = spark.read.format(kind).load(path)
             several = kind == "parquet" and len(found.inputFiles()) > 1
             if several and spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
-                raise FileError("columns-differ-on-spark", path=path)
+                raise FileError("files-differ", path=path)
             return found
     except AnalysisException:
         raise FileError("file-not-readable", path=path, reason=Message("no-file-or-columns")) from None
@@ -155,7 +155,7 @@ def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: s
     except PySparkException:
         same = False
     if not same:
-        raise CheckFailed([Message("written-otherwise")])
+        raise CheckFailed([Message("not-as-released")])
 
 
 def _manifest(published: "SparkPublished", verified: Verified, parts: list[Part], name: str, kind: str) -> Manifest:

@@ -228,7 +228,7 @@ def in_plain_words() -> Iterator[None]:
             if re.search(words, told):
                 raise ShoalError(code) from None
         if re.search(_UNREADABLE, told):  # followed by values of the data
-            raise FileError("spark-input-damaged") from None
+            raise FileError("parts-not-readable") from None
         said = re.search(rf"{WorkerError.__module__}\.{WorkerError.__name__}: (.+)", told)
         if said is None and _is_java_gone():
             raise ShoalError("java-gone") from None

@@ -64,7 +64,7 @@ def check_options(csv: Csv) -> None:
     problems = []
     for field, value in (("delimiter", csv.delimiter), ("quote", csv.quote)):
         if value is not None and (not value.isascii() or value in "\r\n\0"):
-            problems.append(Message("not-one-ascii-character", field=f"csv.{field}"))
+            problems.append(Message("not-one-character", field=f"csv.{field}"))
     if csv.quote is not None and csv.quote == csv.delimiter:
         problems.append(Message("quote-is-delimiter", field="csv.quote"))
     problems += _wrong_words(csv.missing)

@@ -159,7 +159,7 @@ def open_csv(path: Path, csv: Csv) -> CsvSource:
     check_names(names, f"'{path}'")
     first = first.slice(1) if first.num_rows > 1 else next(parsed, first.slice(1))
     if not first.num_rows:
-        raise DataError("file-without-records", path=str(path))
+        raise DataError("no-records", path=str(path))
     source = replace(source, names=names)
     decimal = csv.decimal or "."
     if csv.decimal is None and dialect.delimiter != "," and any(b"," in block for block in blocks()):

@@ -62,7 +62,7 @@ def read_excel(path: Path, sheet: str | None = None) -> pa.Table:
         names = _names(first[1] if first[0] == 1 else [], path)
         columns, timed = _columns(rows, names, path)
     if not columns[0]:
-        raise DataError("file-without-records", path=str(path))
+        raise DataError("no-records", path=str(path))
     return pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
 
 
@@ -128,7 +128,7 @@ class _Prolog:
 
     def doctype(self, *_: object) -> NoReturn:
         """Refuse declarations, in whatever encoding; those that follow are not read any more."""
-        raise FileError("xml-declarations", path=str(self._path), excel=True)
+        raise FileError("doctype", file=str(self._path), excel=True)
 
     def start(self, *_: object) -> None:
         """Note the root, or an element in it."""

@@ -177,7 +177,7 @@ def _refuse_names(names: list[str], kind: StatisticsKind) -> None:
             raise DataError("name-not-for-format", column=name, format=TITLES[kind], rule=rule, most=most)
         key = name if holder.case_matters else name.lower()
         if key in seen:
-            raise DataError("names-differ-in-case", column=seen[key], other=name, format=TITLES[kind])
+            raise DataError("names-differ-in-case", columns=[seen[key], name], format=TITLES[kind])
         seen[key] = name
 
 
