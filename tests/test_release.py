@@ -265,7 +265,7 @@ def test_mic1d_may_cut_where_squared_errors_are_least():
 def test_mic1d_counts_values_and_not_records():
     table = random_table(2, 50, 3)
     assert shoal.protect(table, k=150, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest").plan.k == 150
-    with refused(shoal.DataError, "k-too-large", k=151, number=150, unit="value"):
+    with refused(shoal.DataError, "k-too-large", k=151, number=150, counts="value"):
         shoal.protect(table, k=151, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest")
 
 

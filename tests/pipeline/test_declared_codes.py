@@ -85,7 +85,7 @@ def test_a_code_of_a_column_that_is_not_there_is_refused():
 
 
 def test_a_code_that_is_no_number_is_refused_in_a_column_of_numbers():
-    with refused(PlanError, "codes-of-other-type", "missing_codes", column="income"):
+    with refused(PlanError, "values-of-other-type", "missing_codes", column="income", type="number"):
         shoal.protect(people(), **PLAN, missing_codes={"income": ["none"]})
 
 

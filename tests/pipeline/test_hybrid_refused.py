@@ -10,6 +10,7 @@ from shoal.pipeline.verify_hybrid import Claim, verify_hybrid
 from shoal.tables import Table
 
 ILL, NOMINAL = {"confidential": ["ill"]}, {"column": "ill", "type": "nominal"}
+SUM = {"edits": ["income = children + age"], "edits_original": "exclude"}
 WHOLE = {"column": "income", "rule": "integer"}
 
 
@@ -28,6 +29,8 @@ WHOLE = {"column": "income", "rule": "integer"}
             {"rule": "integer", "records": 120},
         ),
         (HYBRID, {**ILL, "constraints": {"ill": "integer"}}, "constraint-not-for-type", NOMINAL),
+        (HYBRID, {"constraints": {"income": "non-negative"}, **SUM}, "rule-on-constrained", {"columns": ["income"]}),
+        (HYBRID, {"mask_quasi": True, **SUM}, "rule-on-masked", {}),
         (MS, {"alpha": 1 - 1e-15}, "unchanged-by-alpha", {"column": "income", "records": 120}),
         (MS, ILL, "type-not-for-method", {"field": "method", "method": "ms", "instead": "--method=hybrid", **NOMINAL}),
     ],

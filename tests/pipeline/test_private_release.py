@@ -50,7 +50,7 @@ def people(n: int = 207, **more: object) -> pa.Table:
         ({"types": {"age": "ordinal"}}, "epsilon-for-numbers", "epsilon", {"column": "age", "type": "ordinal"}),
         ({"levels": {"age": [1, 2]}}, "epsilon-for-numbers", "epsilon", {"column": "age", "type": "ordinal"}),
         ({"bounds": {**BOUNDS, "wealth": [0, 1]}}, "unknown-column", "bounds", {"column": "wealth"}),
-        ({"k": 300}, "k-too-large", None, {"k": 300, "number": 207, "unit": "record"}),
+        ({"k": 300}, "k-too-large", None, {"k": 300, "number": 207, "counts": "record"}),
     ],
 )
 def test_columns_without_noise_and_a_k_that_is_too_large_are_refused(options, code, field, data):

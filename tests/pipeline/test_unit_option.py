@@ -127,7 +127,7 @@ def test_pseudonyms_tell_neither_order_nor_value_and_are_new_every_time(tmp_path
     one.save(tmp_path / "masked.csv")
     said = (tmp_path / "masked.csv.manifest.json").read_text() + (tmp_path / "masked.csv.plan.toml").read_text()
     assert not any(str(number) in said for number in [*first, *table["patient"].to_pylist()])
-    assert codes(one.notes)[0].startswith("unit-links-")
+    assert codes(one.notes)[0].startswith("links-")
 
 
 def test_a_manifest_says_that_k_counts_units_and_check_counts_them_again(tmp_path):
@@ -178,7 +178,7 @@ WRONG = {
         lambda table: {"patient": pa.array(table["patient"].to_pylist(), mask=np.arange(len(table)) == 2)},
         {},
     ),
-    "too-few-units": ({"column": "patient", "units": 60, "k": 61}, lambda table: {}, {"k": 61}),
+    "too-few-units": ({"column": "patient", "number": 60, "counts": "unit", "k": 61}, lambda table: {}, {"k": 61}),
     "small-strata": (
         {"k": 5, "counts": "unit", "records": [1]},
         lambda table: {"ward": pa.array(["new" if i < 4 else "old" for i in range(len(table))])},
@@ -239,7 +239,7 @@ def test_a_file_with_pseudonyms_is_never_called_safe():
     for file in (release.risk()["file"], shoal.check(release.table, **options)["file"]):
         assert file["trails"]["below_k"] == 0
         assert (file["headline"]["severity"], file["headline"]["safe"]) == ("warning", False)
-        assert reports([file["headline"]["text"]], "unit-links-shared", others=4)
+        assert reports([file["headline"]["text"]], "links-shared", links="unit", others=4)
     dropped = shoal.protect(visits([2] * 6), **options).risk()["file"]
     assert dropped["headline"]["safe"]
 
@@ -265,7 +265,7 @@ def test_too_few_complete_records_are_refused_in_words(complete):
     gaps = {"x": [1.0] * complete + [None, 1.0] * 3, "y": [1.0] * complete + [1.0, None] * 3}
     table = pa.table({"who": [*range(6 + complete)], **gaps})
     options = {"k": 2, "quasi": ["x", "y"], "missing": "suppress"}
-    with refused(DataError, "too-few-complete", records=complete, k=2, grouping=True):
+    with refused(DataError, "too-few-complete", number=complete, k=2, grouping=True):
         shoal.protect(table, unit="who", **options)
 
 

@@ -189,7 +189,7 @@ def test_columns_that_are_harmless_alone_are_found_in_combination():
 
 
 def test_unchanged_columns_that_add_up_to_a_masked_one_are_the_headline_and_hybrid_data_are_refused(reference_file):
-    with refused(shoal.DataError, "original-computable", column="PTOTVAL", by="POTHVAL + PEARNVAL"):
+    with refused(shoal.DataError, "original-computable", column="PTOTVAL", formula="POTHVAL + PEARNVAL"):
         shoal.protect(reference_file("census"), method="hybrid", k=20, confidential=["PTOTVAL"], publish="rest")
     release = shoal.protect(reference_file("census"), k=20, quasi=["PTOTVAL"], publish="rest")
     [found] = release.risk()["file"]["determined"]

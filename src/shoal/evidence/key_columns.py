@@ -73,8 +73,8 @@ def positive_weights(table: Table, name: str) -> Floats:
     """Return the weights of the records; one that is missing, or not above zero, is refused."""
     found = to_floats(without_declared(table, name), name, table.decimal)
     if (wrong := ~(found > 0)).any():
-        found = {"records": int(wrong.sum()), "first": int(np.argmax(wrong)) + 1}
-        raise DataError("wrong-weight", column=name, wrong="missing, zero or negative", **found)
+        first, how = int(np.argmax(wrong)) + 1, "missing, zero or negative"
+        raise DataError("wrong-weight", column=name, wrong=how, records=int(wrong.sum()), first=first)
     return found
 
 

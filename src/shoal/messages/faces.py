@@ -22,7 +22,7 @@ ERRORS = {
         "There is not enough memory.[{page:!} Free some, or set a limit, for example --memory=2GB]"
         "[{page:?} Use a smaller file]."
     ),
-    "no-output": "Name the file to write, for example -o=[{example}][{example:!}masked.csv].",
+    "no-output": "Name the file to write, for example [-o={example}][{example:!}-o=masked.csv].",
     "no-such-command-option": "No such option: {option}.[ Did you mean {near}?] See {help}.",
     "scenario-unreadable": "must be a name and attributes, for example 1G=age,income.",
     "system-refused": "The system refused an operation ({reason}). Files that have their final names are complete.",

@@ -178,8 +178,8 @@ def with_households(
     used = [each.name for each in attributes]
     seen = records.fold(partial(_look, plan=plan, attributes=attributes), list(dict.fromkeys([name, *used])), "scan")
     if seen.missing.count:
-        found = {"records": seen.missing.count, "first": seen.missing.first}
-        raise DataError("missing-unit", column=name, counts="household", household=True, **found)
+        number, first = seen.missing.count, seen.missing.first
+        raise DataError("missing-unit", column=name, counts="household", household=True, records=number, first=first)
     found = seen.together()
     order = pc.array_sort_indices(found.ids)
     number = len(found.ids)

@@ -332,7 +332,7 @@ def _too_small(plan: Plan, sensitive: int, quasi: int) -> Iterator[Message]:
     """Report groups in which synthetic values cannot have the moments of the original ones."""
     least = (least_k_orthogonal if plan.ipso == "orthogonal" else least_k)(sensitive, quasi)
     if plan.k < least:
-        counts = {"records": plan.k, "sensitive": sensitive, "quasi": quasi, "least": least}
+        counts: dict[str, Any] = {"records": plan.k, "sensitive": sensitive, "quasi": quasi, "least": least}
         yield Message("k-too-small-for-synthesis", field="k", maskable=quasi > 0, **counts)
 
 

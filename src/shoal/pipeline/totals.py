@@ -327,7 +327,7 @@ def adjustment(masker: "BlockMasker", lows: Mapping[str, float], fold: Fold) -> 
         found = Adjustment(masker, least, {name: found.multipliers[name] + each.step() for name, each in sums.items()})
     if wrong := [name for name in names if missed[name] > PRECISION]:
         groups, domains = sums[wrong[0]].groups, masker.plan.keep_totals
-        of = {"columns": wrong, "combinations": count, "domains": domains, "groups": groups}
+        of: dict[str, Any] = {"columns": wrong, "combinations": count, "domains": domains, "groups": groups}
         raise DataError("totals-infeasible", positive=any(least[name] == 0 for name in wrong), **of)
     return best
 
@@ -368,7 +368,7 @@ class KeptTotals:
         shares = {name: self.changes[name] / spread for name, spread in self.spreads.items() if spread > 0}
         name = max(shares or self.changes, key=lambda name: (shares or self.changes)[name])
         size = float(f"{(shares or self.changes)[name]:.2g}")
-        of = {"combinations": combinations, "domains": domains, "column": name}
+        of: dict[str, Any] = {"combinations": combinations, "domains": domains, "column": name}
         return Message("totals-kept", change=size, scaled=bool(shares), **of)
 
     def summary(self) -> dict[str, Any]:
