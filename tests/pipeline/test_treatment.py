@@ -15,6 +15,8 @@ from tests.household_survey import survey
 
 import shoal
 from shoal import cli
+from shoal.messages import Message
+from shoal.pipeline.notes import on_repair
 
 RECORDS = 40
 PEOPLE = pa.table(
@@ -203,3 +205,15 @@ def test_what_a_command_cannot_express_is_proposed_for_a_plan_file(run):
     assert code == 2
     assert '"town, or village",' in err
     assert "--plan" in err
+
+
+def test_categories_with_names_of_people_are_masked_with_a_warning():
+    table = pa.table({"surname": ["Lee", "Kim", "Ito"] * 4, "age": [*range(12)]})
+    notes = shoal.protect(table, k=3, quasi=["surname", "age"]).notes
+    assert expect.reports(
+        notes, "category-like-identifier", column="surname", reason=Message("name-contains", word="surname")
+    )
+
+
+def test_groups_in_which_rules_took_more_than_an_adjustment_are_counted():
+    assert expect.codes(on_repair(1, 2)) == ["groups-as-own-records", "equality-not-in-digits"]

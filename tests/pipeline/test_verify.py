@@ -55,6 +55,21 @@ def test_a_combination_below_k_is_found():
     assert reports([found], "group-below-k", below=2, combinations=3, columns=["x"], k=2, smallest=1, counts="record")
 
 
+@pytest.mark.parametrize(
+    ("column", "published", "options", "code"),
+    [
+        (["a", "a", "b", "b"], ["a"] * 4, {"quasi": ["x", "z"]}, "category-of-none"),
+        ([1.0, None, 5, 6], [1.0, 1, 5.5, 5.5], {"quasi": ["x", "z"], "missing": "group"}, "few-known-values"),
+        (["a", "a", "b", "b"], None, {"quasi": ["x"], "confidential": ["z"], "t": 0.4}, "t-not-kept"),
+    ],
+)
+def test_groups_that_hide_no_value_are_found(column, published, options, code):
+    original = pa.table({"x": [1.0, 3, 10, 12], "z": column})
+    spoilt = pa.table({"x": [2.0, 2, 11, 11], "z": published or column})
+    with refused(shoal.CheckFailed, code, column="z"):
+        verified(spoilt, original, k=2, **options)
+
+
 def test_a_value_outside_its_group_is_found():
     assert reports(failures(replaced("x", [2.0, 2, 13, 13]))[:1], "outside-the-range", column="x", values=1)
 
