@@ -154,7 +154,7 @@ def test_a_formula_that_the_original_cannot_answer_is_refused(people, formula, c
 
 
 def test_a_formula_that_names_an_unknown_column_is_refused(people):
-    with pytest.raises(shoal.PlanError, match=r"^analysis: .*'agee'.*'age'"):
+    with pytest.raises(shoal.PlanError, match=r"'agee'.*'age'"):
         one(people, people, "income ~ agee")
 
 
@@ -320,7 +320,7 @@ def test_a_condition_of_a_published_figure_that_cannot_be_read_is_named_by_its_l
 def test_published_figures_need_columns_of_the_original(people, tmp_path):
     with refused(shoal.PlanError, "figure-not-a-number", "published", statistic="mean", column="educ"):
         assess(people, people, published=published(tmp_path, "mean,educ,,3,"))
-    with pytest.raises(shoal.PlanError, match=r"^published: .*'agee'.*'age'"):
+    with pytest.raises(shoal.PlanError, match=r"'agee'.*'age'"):
         assess(people, people, published=published(tmp_path, "mean,agee,,3,"))
 
 

@@ -442,9 +442,9 @@ def test_a_policy_states_the_rules_of_dominance(people):
     assert limit(Policy(dominance=0, dominance_rule=(1, 60))) == ("failed", "")
     many = {"dominance": 10**6}
     assert limit(Policy(**many, p_percent=10), p_percent=20) == ("passed", "")
-    asked = ("not measured", Message("policy-asks-p-percent", p=10))
+    asked = ("not measured", Message("policy-asks", option="--p-percent=10"))
     assert limit(Policy(**many, p_percent=10), p_percent=5) == asked
-    asked = ("not measured", Message("policy-asks-dominance", n=1, share=60))
+    asked = ("not measured", Message("policy-asks", option="--dominance=1,60"))
     assert limit(Policy(**many, dominance_rule=(1, 60)), dominance=(1, 80)) == asked
 
 

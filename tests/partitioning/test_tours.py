@@ -102,7 +102,7 @@ def test_what_cannot_be_asked_of_a_partition_is_refused_by_the_name_of_the_optio
         (X20 * 1j, {}, shoal.DataError, "matrix-not-numbers", {"matrix": "X"}),
         ([["a"]], {}, shoal.DataError, "matrix-not-numbers", {"matrix": "X"}),
         (X20[:, 0], {}, shoal.DataError, "matrix-of-other-dimension", {"dimensions": 1}),
-        (X20[:, :0], {}, shoal.DataError, "matrix-without-columns", {}),
+        (X20[:, :0], {}, shoal.DataError, "no-columns", {"table": "X"}),
         (np.where(X20[4, 1] == X20, np.nan, X20), {}, shoal.DataError, "matrix-not-finite", {"row": 4, "column": 1}),
         (X20, {"k": 21}, shoal.DataError, "k-too-large", {"k": 21, "number": 20, "counts": "row"}),
         (X20, {"method": "univariate"}, shoal.PlanError, "one-attribute-only", {"instead": "--method=mdav"}),

@@ -207,7 +207,7 @@ def test_every_change_of_the_file_is_found(published, change, said):
     [
         (("published", "sha256"), "0" * 64, "hash-differs", {"part": None}),
         (("published", "bytes"), 7, "number-of-bytes-differs", {"manifest": 7}),
-        (("published", "records"), 61, "number-of-records-differs", {"records": 60, "manifest": 61}),
+        (("published", "records"), 61, "number-of-records-differs", {"records": 60, "expected": 61, "manifest": True}),
         (("published", "columns"), ["id", "x", "y"], "columns-not-in-manifest", {"columns": ["z"]}),
         (("verified", "blocks", 0, "groups"), 2, "number-of-groups-differs", {"manifest": 2}),
         (("verified", "blocks", 0, "smallest"), 5, "group-size-differs", {"which": "smallest", "manifest": 5}),
@@ -221,18 +221,18 @@ def test_every_change_of_the_manifest_is_found(published, steps, to, code, data)
 
 
 @pytest.mark.parametrize(
-    ("steps", "to", "said"),
+    ("steps", "to", "code"),
     [
-        (("verified", "k"), 3, "another k"),
-        (("plan", "k"), 3, "another k"),
-        (("plan", "identifiers"), ["z"], "identifiers of the plan are among the columns"),
-        (("plan", "quasi"), ["x", "y", "z"], "groups by 'z' of the plan were not verified"),
+        (("verified", "k"), 3, "contradicts-plan"),
+        (("plan", "k"), 3, "contradicts-plan"),
+        (("plan", "identifiers"), ["z"], "identifier-published"),
+        (("plan", "quasi"), ["x", "y", "z"], "block-not-verified"),
     ],
 )
-def test_every_contradiction_in_the_manifest_is_found(published, steps, to, said):
+def test_every_contradiction_in_the_manifest_is_found(published, steps, to, code):
     path, manifest = published
     edited(manifest, *steps, to=to)
-    assert any(said in failure for failure in failures(path, manifest=manifest))
+    assert reports(failures(path, manifest=manifest), code)
 
 
 def test_another_file_is_not_the_one_and_a_renamed_one_is(published):
@@ -341,7 +341,7 @@ def test_what_only_the_original_could_tell_is_named(tmp_path):
     shoal.protect(table, k=4, quasi=["x", "y"], publish=["id", "z"], **options).save(tmp_path / "masked.csv")
     path, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
     said = shoal.check(path, manifest=manifest)["unverified"]
-    assert "again-weighted-totals" in codes(said)
+    assert "again-totals" in codes(said)
     assert reports(said, "again-rules", rules=1)
     assert "again-rules" not in codes(shoal.check(path, manifest=manifest, edits=["z >= 0"])["unverified"])
     assert failures(path, manifest=manifest, edits=["z >= 0", "z < 9"]) == [

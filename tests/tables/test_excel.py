@@ -202,7 +202,7 @@ def test_more_columns_than_letters():
 
 
 EXACT = Message("limit-exact")
-CHARACTERS = Message("limit-characters", most=32_767)
+CHARACTERS = Message("limit-number", most=32_767, unit="character")
 MILLISECOND = Message("limit-milliseconds")
 
 
@@ -223,7 +223,7 @@ MILLISECOND = Message("limit-milliseconds")
             "date or time",
             Message("limit-years", first=1900, last=9999),
         ),
-        (pa.array([0, 10**14], pa.duration("ms")), "duration", Message("limit-days", most=100_000)),
+        (pa.array([0, 10**14], pa.duration("ms")), "duration", Message("limit-number", most=100_000, unit="day")),
     ],
 )
 def test_values_that_excel_cannot_hold_are_refused(tmp_path, column, value, limit):

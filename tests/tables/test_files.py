@@ -125,7 +125,7 @@ def test_a_file_of_a_release_that_exists_is_named_beside_it(survey):
 
 
 def test_an_error_on_a_private_file_names_the_file_that_was_asked_for(tmp_path):
-    path, full = tmp_path / "out.csv", Message("disk-error-or-full")
+    path, full = tmp_path / "out.csv", Message("disk-error", full=True)
     with (
         refused(shoal.FileError, "file-not-writable", path=str(path), reason=full),
         written_whole(path, False) as partial,

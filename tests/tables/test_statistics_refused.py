@@ -190,7 +190,7 @@ def test_a_full_disk_is_not_blamed_on_the_table():
     ("said", "error", "code", "data"),
     [
         ("secret", DataError, "labels-not-for-format", {"format": "SPSS"}),
-        ("Unable to write", FileError, "file-not-writable", {"reason": Message("disk-error-or-full")}),
+        ("Unable to write", FileError, "file-not-writable", {"reason": Message("disk-error", full=True)}),
     ],
 )
 def test_an_error_of_the_library_shows_none_of_its_words(tmp_path, monkeypatch, said, error, code, data):

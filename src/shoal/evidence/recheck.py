@@ -229,11 +229,11 @@ def _unverified(manifest: Manifest) -> Iterator[Message]:
     if manifest.plan.get("epsilon") is not None:
         yield Message("again-epsilon")
     if verified.weighted_totals:
-        yield Message("again-weighted-totals")
+        yield Message("again-totals")
     if verified.dominance:
         yield Message("again-dominance")
     if verified.domain_totals:
-        yield Message("again-domain-totals")
+        yield Message("again-totals", domains=True)
     for said in (said for block in verified.blocks for said in block.diversity):
         if said.t is not None and said.order == "levels":
             yield Message("again-distances", column=said.attribute)

@@ -144,12 +144,12 @@ def _other_rule(policy: Policy, found: Evidence) -> Message | None:
     rules = found.get("dominance_rules") or {}
     p, pair = rules.get("p_percent"), rules.get("dominance")
     if policy.p_percent is not None and (p is None or p < policy.p_percent):
-        return Message("policy-asks-p-percent", p=policy.p_percent)
+        return Message("policy-asks", option=f"--p-percent={policy.p_percent:g}")
     if policy.dominance_rule is None:
         return None
     n, share = policy.dominance_rule
     strict = pair is not None and pair[0] >= n and pair[1] <= share
-    return None if strict else Message("policy-asks-dominance", n=n, share=share)
+    return None if strict else Message("policy-asks", option=f"--dominance={n:g},{share:g}")
 
 
 def _singled_out(found: Evidence) -> Message | None:

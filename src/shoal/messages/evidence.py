@@ -274,7 +274,7 @@ PHRASES = {
     "terms-that-follow": "{terms:names} {number:~follows/follow} from other terms in the masked file",
     # Promises that cannot be verified again
     "again-distances": "t-closeness in '{column}': a manifest does not hold its levels",
-    "again-domain-totals": "that domains keep their totals",
+    "again-totals": "that [{domains:!}groups keep their weighted][{domains:?}domains keep their] totals",
     "again-dominance": "that no contributor dominates a group",
     "again-epsilon": "differential privacy: it is a promise on how the file was made and does not show in it",
     "again-excused": (
@@ -287,7 +287,6 @@ PHRASES = {
     "again-units": (
         "that every group has records of k units, and l and t if they were promised: the unit is not in the file"
     ),
-    "again-weighted-totals": "that groups keep their weighted totals",
     # Why a limit was not measured
     "add-formulas": "add formulas to the policy",
     "add-published": "add --published to shoal assess",
@@ -311,8 +310,7 @@ PHRASES = {
     "negative-in-records": "{columns:names} {number:~is/are} negative in some records",
     "no-such-figure": "there is no such figure for these attributes",
     "original-follows": "the original '{column}' follows from {by:names}; mask or drop one of them",
-    "policy-asks-dominance": "the policy asks for --dominance={n:g},{share:g}",
-    "policy-asks-p-percent": "the policy asks for --p-percent={p:g}",
+    "policy-asks": "the policy asks for {option:option}",
     "private-figure": "with epsilon, nobody may know it",
     "rows-in-another-order": "the loss is above 100 %, so the rows seem to be in another order; name a --key",
     "singled-out-uncounted": (

@@ -180,13 +180,11 @@ NOTES = {
 
 PHRASES = {
     # Reasons
-    "disk-error": "the disk reported an error",
-    "disk-error-or-full": "the disk reported an error, or is full",
+    "disk-error": "the disk reported an error[{full:?}, or is full]",
     "name-not-valid": "its name is not valid",
     # What a format holds
     "limit-bytes": "at most {most:,} bytes, [{portable:?}of the portable characters][{portable:!}no NUL character]",
-    "limit-characters": "at most {most:,} characters",
-    "limit-days": "at most {most:,} days",
+    "limit-number": "at most {most:{unit}}",
     "limit-exact": "finite numbers that a float64 holds exactly, integers to 2^53",
     "limit-finite": "finite float64s",
     "limit-integers": "integers from {low} to {high}",

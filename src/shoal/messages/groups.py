@@ -306,8 +306,10 @@ NOTES = {
         "{number:{counts}} in parts of fewer than k = {k} that rules make joined another part. There the rules are "
         "verified, not kept by construction."
     ),
-    "small-parts-left-out": "{records:record} in parts of fewer than k = {k} that rules make left out.",
-    "small-strata-left-out": "{records:record} in {strata:stratum/strata} of fewer than k = {k:{counts}} left out.",
+    "small-strata-left-out": (
+        "{records:record} in [{strata:stratum/strata}][{strata:!}parts that rules make] of fewer than k = {k:{counts}} "
+        "left out."
+    ),
     "totals-kept": (
         "Totals kept in {combinations:combination} of {domains:names}, [{change:!}by groups that publish their "
         "means][so that groups do not publish their means: values changed by up to {change:.2g}][{scaled:?} standard "

@@ -42,7 +42,6 @@ ERRORS = {
     "matrix-not-finite": "{matrix}[[{row}, {column}]] is missing or infinite.",
     "matrix-not-numbers": "{matrix} must hold numbers only.",
     "matrix-of-other-dimension": "X must have two dimensions, not {dimensions}. X.reshape(-1, 1) makes one column.",
-    "matrix-without-columns": "X has no columns.",
 }
 
 PHRASES = {

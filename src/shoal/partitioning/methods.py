@@ -241,7 +241,7 @@ def _checked(X: ArrayLike) -> Matrix:
     if matrix.ndim != 2:
         raise DataError("matrix-of-other-dimension", dimensions=matrix.ndim)
     if matrix.shape[1] == 0:
-        raise DataError("matrix-without-columns")
+        raise DataError("no-columns", table="X")
     refuse_not_finite(matrix, "X")
     return matrix
 

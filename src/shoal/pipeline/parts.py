@@ -315,7 +315,7 @@ def _by_rules(
         if len(gone) == len(keys):
             raise DataError("all-parts-small", rules=rules, k=plan.k, counts=tally.counts, medoid=by_medoids)
         left = sum(tally.keys[key][0] for key in gone)
-        notes.append(Message("small-parts-left-out", records=left, k=plan.k))
+        notes.append(Message("small-strata-left-out", records=left, k=plan.k, counts=tally.counts))
         return None
     if plan.small_strata == "merge":
         merged = [_merged(homes, keys, tally, plan.k) for homes, _ in blocks]

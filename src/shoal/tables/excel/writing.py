@@ -84,7 +84,7 @@ def write_excel(table: pa.Table, path: Path) -> None:
     """
     for position, name in enumerate(table.column_names, start=1):
         if len(name) > MOST_CHARACTERS:
-            rule = Message("limit-characters", most=MOST_CHARACTERS)
+            rule = Message("limit-number", most=MOST_CHARACTERS, unit="character")
             raise DataError("name-not-for-format", position=position, format="Excel", rule=rule)
     if table.num_rows >= MOST_ROWS or table.num_columns > MOST_COLUMNS:
         raise _too_large(table)
@@ -186,7 +186,12 @@ def _letters(at: int) -> str:
 def _texts(text: Array, name: str) -> Cells:
     # Excel counts the halves of characters beyond the first 65,536
     lengths = pc.add(pc.utf8_length(text), pc.count_substring_regex(text, r"[\x{10000}-\x{10FFFF}]"))
-    _refuse(pc.greater(lengths, MOST_CHARACTERS), "text", name, Message("limit-characters", most=MOST_CHARACTERS))
+    _refuse(
+        pc.greater(lengths, MOST_CHARACTERS),
+        "text",
+        name,
+        Message("limit-number", most=MOST_CHARACTERS, unit="character"),
+    )
     return Cells(
         ' t="inlineStr"', joined('<is><t xml:space="preserve">', escaped(_without_controls(text)), "</t></is>")
     )
@@ -231,7 +236,12 @@ def _moments(values: Array, name: str) -> Cells:
 
 def _durations(values: Array, name: str) -> Cells:
     days = _days(_in_milliseconds(values, pa.duration("ms"), name))
-    _refuse(pc.greater(pc.abs(days), float(_MOST_DAYS)), "duration", name, Message("limit-days", most=_MOST_DAYS))
+    _refuse(
+        pc.greater(pc.abs(days), float(_MOST_DAYS)),
+        "duration",
+        name,
+        Message("limit-number", most=_MOST_DAYS, unit="day"),
+    )
     return Cells(_DURATION, _spelt(days))
 
 

@@ -58,7 +58,7 @@ def write_statistics(table: pa.Table, path: Path, kind: StatisticsKind) -> None:
         writer_entry_point(frame, str(path), file_label="", **_WRITERS[kind], **options)
     except Exception as error:  # with values in its words, some of them
         if "Unable to write" in str(error):
-            raise FileError("file-not-writable", path=str(path), reason=Message("disk-error-or-full")) from None
+            raise FileError("file-not-writable", path=str(path), reason=Message("disk-error", full=True)) from None
         raise DataError("labels-not-for-format", format=TITLES[kind]) from None
     _stamp(path, kind)
 
