@@ -327,6 +327,8 @@ def test_a_small_stratum_can_be_left_out():
 
 def test_small_strata_are_named_by_records_never_by_values():
     table = pa.table({"x": np.arange(100.0), "id": [f"person {i}" for i in range(100)]})
+    with refused(shoal.DataError, "all-strata-small", k=2, counts="record"):
+        shoal.protect(table, k=2, quasi=["x"], strata=["id"], small_strata="suppress")
     with refused(shoal.DataError, "small-strata", records=[1, 2, 3, 4, 5], more=95):
         shoal.protect(table, k=2, quasi=["x"], strata=["id"])
     release = shoal.protect(table, k=2, quasi=["x"], strata=["id"], small_strata="merge")

@@ -200,6 +200,8 @@ def test_parts_below_k_are_refused_left_out_or_joined():
     with refused(shoal.DataError, "small-parts", **small):
         shoal.protect(table, k=5, edits=rule)
     assert shoal.protect(table, k=5, edits=rule, small_strata="suppress").suppressed == 3
+    with refused(shoal.DataError, "all-parts-small", rules=["minors"], k=41, counts="record", medoid=True):
+        shoal.protect(table, k=41, edits=rule, small_strata="suppress")
     with refused(shoal.CheckFailed, "release-breaks-rule", rule="minors"):
         shoal.protect(table, k=5, edits=rule, small_strata="merge")
     release = shoal.protect(table, k=5, edits=rule, aggregate="medoid")

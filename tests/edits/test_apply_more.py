@@ -32,14 +32,14 @@ def test_a_kept_record_excuses_the_rule_that_it_broke_and_no_other():
     after = pa.table({"a": [9, 9, 3, 3], "b": [7, 7, 1, 1]})
     rules = ["small: a <= 5", "one: b == 1"]
     [failure] = disobeyed(before, after, quasi=["a", "b"], edits=rules)
-    assert failure == {"rule": "one", "records": 2, "first": 1, "medoid": True}
+    assert failure == {"rule": "one", "records": 2, "first": 1, "medoid": True, "alone": False}
 
 
 def test_a_kept_record_excuses_its_group_in_the_block_of_the_rule_alone():
     before = pa.table({"a": [1, 9, 3, 4], "b": [1, 2, 1, 2]})
     after = pa.table({"a": [5, 9, 5, 9], "b": [1, 1, 2, 2]})
     [failure] = disobeyed(before, after, blocks=[["a"], ["b"]], edits=["a <= 4"])
-    assert failure == {"rule": "rule 1", "records": 2, "first": None, "medoid": True}
+    assert failure == {"rule": "rule 1", "records": 2, "first": None, "medoid": True, "alone": False}
 
 
 def test_only_rules_that_are_broken_take_memory():
