@@ -142,11 +142,11 @@ def test_messages_name_files_without_the_folders_of_the_session(work):
     work._start("inspect", {}, lambda found: None)
     for message in (
         Message("same-file-name", file=str(work.file)),
-        Message("missing-unit", column=str(work.file), where=inner),
+        Message("common-sensitive-value", column=str(work.file), most=1, groups=2, remedy=inner),
     ):
         work.job.state = "running"
         work.job.fail(message)
         [problem] = work.problems
         assert str(work.folder) not in f"{problem} {problem.data}"
         assert problem.text("page") == message.text("page").replace(f"{work.file.parent}/", "")
-        assert problem.data.get("where") in (None, inner)
+        assert problem.data.get("remedy") in (None, inner)

@@ -79,7 +79,7 @@ def test_a_link_in_place_of_the_work_folder_is_refused_in_a_sentence(run, people
 def test_a_plan_for_other_columns_is_refused_with_the_columns_that_have_no_role(run, people):
     err = run("protect", people, "-k", 3, "--quasi", "age", "--publish", "nosuch", "-o", "masked.csv")[2]
     assert prints(err, "unknown-column", column="nosuch", table="the table", near=None)
-    assert prints(err, "columns-without-role", columns=["score", "weight", "ill"], more=False)
+    assert prints(err, "columns-without-role", columns=["score", "weight", "ill"], others=0)
     assert len(err.splitlines()) == 2
 
 

@@ -134,7 +134,7 @@ def test_a_name_that_the_file_cannot_hold_is_refused(tmp_path, kind, name):
 
 @pytest.mark.parametrize("kind", ["sav", "xpt"])
 def test_names_that_differ_by_capitals_only_are_refused(tmp_path, kind):
-    with refused(DataError, "names-differ-in-case", column="AB", other="aB", format=TITLES[kind]):
+    with refused(DataError, "names-differ-in-case", columns=["AB", "aB"], format=TITLES[kind]):
         write_table(Table(pa.table({"AB": [1.0], "aB": [1.0]})), tmp_path / "t", kind)
 
 
