@@ -46,7 +46,7 @@ def test_a_release_with_households_says_of_what_k_holds_and_warns_of_unique_reco
     assert code == 0, err
     text = " ".join(out.split())
     where = Message("columns-masked", columns=["age", "income", "town"])
-    assert re.search(rf"each by itself\. Warning: {pattern('singled-out-household', where=where)}", text)
+    assert re.search(rf"each by itself\. Warning: {pattern('singled-out', where=where)}", text)
     assert "groups of 1 to" not in text
     assert "-l 2 or more" not in text
     assert prints(text, "no-l-diversity", other="--household")

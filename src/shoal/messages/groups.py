@@ -238,10 +238,6 @@ WARNINGS = {
         "Pseudonyms show which records belong to one {links}. All {links}s share their groups, and the number of "
         "records in each, with at least {others:other}."
     ),
-    "classes-below-k-household": (
-        "{number:,} of {records:,} records are in equivalence classes of fewer than k = {k} {counted} by {where}. "
-        "Leave out --household to have k over all of them."
-    ),
     "common-sensitive-value": (
         "One value of '{column}' has more than 80 %[{unit:?} of the units] in {most:,} of {groups:,} groups. {remedy}"
     ),
@@ -262,8 +258,8 @@ WARNINGS = {
         "{number:~it/them}.][{columns:!}. {remedy}]"
     ),
     "singled-out": (
-        "{number:,} of {records:,} records are unique[ to one unit{unit:?}] in {where}.[ Leave out --household to have k "
-        "over all of them.{household:?}]"
+        "{number:,} of {records:,} records are unique[ to one unit{unit:?}] in {where}.[ Leave out --household to have "
+        "k over all of them.{household:?}]"
     ),
     "singled-out-by-sensitive": "An intruder who {who} of a person may single out {records:record}. {promised}",
     "links-single-out": (
@@ -333,6 +329,7 @@ PHRASES = {
     "columns-released": "columns released unchanged",
     "other-columns": "columns other than the quasi-identifiers",
     # What an intruder knows
+    "knows-columns": "knows {columns:names}",
     "also-knows": "also knows ['{column}'][{column:!}several sensitive columns][ and '{other}']",
     "no-known-column": "No column that a stranger may know is released.",
     "others-alike": "Every record has at least {others:{noun}} like it in the columns that a stranger may know.",
