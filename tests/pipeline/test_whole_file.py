@@ -164,7 +164,7 @@ def test_a_file_is_called_safe_only_if_no_record_is_unique_in_all_its_columns():
     with_debt = file_of(table.select(["age", "income", "debt"]), quasi=["age", "income"], confidential=["debt"])
     assert with_debt["headline"]["severity"] == "warning"
     assert not with_debt["headline"]["safe"]
-    who = Message("also-knows", column="debt")
+    who = Message("knows-columns", columns=["debt"])
     assert reports([with_debt["headline"]["text"]], "singled-out-by-sensitive", who=who)
     with_weight = file_of(table.select(["age", "income", "weight"]), quasi=["age", "income"], publish=["weight"])
     assert with_weight["headline"]["severity"] == "warning"

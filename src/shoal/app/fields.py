@@ -228,7 +228,7 @@ def page_words(text: str, model: type[BaseModel] = Plan) -> str:
 def in_page_words(option: str, value: str | None) -> str:
     """Return an option as the page shows it: “Missing values” = group, “Types” of 'x' = nominal.
 
-    Options that no field stands for are spelled as on the command line.
+    Options without a field are spelled as on the command line.
     """
     label = _labels_of_options(Plan).get(option) or _OTHER_LABELS.get(option)
     if label is None:

@@ -65,7 +65,7 @@ ERRORS = {
     "another-window": "This window belongs to another session. Reload the page.",
     "length-twice": "The request states its length twice. Send Content-Length or Transfer-Encoding, not both.",
     "no-session": "There is no session. Open [the link that is shown where shoal app was started{url:!}][{url}].",
-    "no-user": "The proxy did not name a user. Ask whoever runs it.",
+    "no-user": "The proxy did not name a user. Ask its administrator.",
     "no-websocket": "The page needs a WebSocket. Let the proxy in front of it pass WebSockets on.",
     "nothing-here": "There is nothing here. The page itself is at the address without a path.",
     "one-file-at-a-time": "Send one file at a time.",

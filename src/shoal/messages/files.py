@@ -27,10 +27,10 @@ ERRORS = {
     "unknown-extension": (
         "'{path}' has no extension that [{spark:?}Spark][{spark:!}Shoal] knows. Use one of {extensions:words}."
     ),
-    # What files hold
+    # Contents of files
     "empty-file": "'{path}' is empty[{sheets:?}: no sheet has data].",
     "several-tables": "'{path}' has more than one table. Write each to its own file.",
-    # What formats cannot hold
+    # Limits of formats
     "labels-not-for-format": (
         "The labels or declared missing values of the table do not fit into {format} files. Write Parquet."
     ),
@@ -182,7 +182,7 @@ PHRASES = {
     # Reasons
     "disk-error": "the disk reported an error[{full:?}, or is full]",
     "name-not-valid": "its name is not valid",
-    # What a format holds
+    # Formats
     "limit-bytes": "at most {most:,} bytes, [{portable:?}of the portable characters][{portable:!}no NUL character]",
     "limit-number": "at most {most:{unit}}",
     "limit-exact": "finite numbers that a float64 holds exactly, integers to 2^53",

@@ -57,7 +57,7 @@ ERRORS = {
     ),
     "missing-unit": (
         "The {counts} in column '{column}' is missing in {records:record}[ (first: record {first})]. "
-        "[{household:?}Fill it in: a person who lives alone has a number of their own][{household:!}Fill it in, or "
+        "[{household:?}Fill it in: a person who lives alone needs a separate number][{household:!}Fill it in, or "
         "leave these records out]."
     ),
     "small-parts": (
@@ -174,7 +174,7 @@ ERRORS = {
 }
 
 WARNINGS = {
-    # What looks like something else
+    # Columns that look like another role
     "category-like-identifier": (
         "'{column}' was masked as a category, but looks like an identifier ({reason}), and groups publish values of "
         "it. Drop it with --identifiers={column}."
@@ -314,7 +314,7 @@ NOTES = {
 }
 
 PHRASES = {
-    # What k counts, and how many of them
+    # Units of k
     # Where
     # Columns
     "all-columns-known": "{columns}, together with the masked ones",
@@ -328,7 +328,7 @@ PHRASES = {
     ),
     "columns-released": "columns released unchanged",
     "other-columns": "columns other than the quasi-identifiers",
-    # What an intruder knows
+    # Knowledge of an intruder
     "knows-columns": "knows {columns:names}",
     "also-knows": "also knows ['{column}'][{column:!}several sensitive columns][ and '{other}']",
     "no-known-column": "No column that a stranger may know is released.",

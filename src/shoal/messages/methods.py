@@ -4,8 +4,8 @@ ERRORS = {
     # Requests
     "blocking-needs-order": "'2^d' cannot divide records by nominal attributes alone. Use --blocking=kd.",
     "epsilon-too-small": (
-        "is too small for so many groups and attributes: the noise would exceed every value. Use a larger --epsilon "
-        "or -k."
+        "is too small for the number of groups and attributes: the noise would exceed every value. Use a larger "
+        "--epsilon or -k."
     ),
     # Groups
     "k-above-block": (
@@ -52,7 +52,7 @@ PHRASES = {
     "method-refined": "a start that is refined",
     "optimal-for-one": "optimal for one attribute",
     "search-takes-long": "a search in {records:record} of {attributes:attribute} takes long; --budget allows it",
-    # What a sensitive attribute reaches
+    # Diversity that a sensitive attribute reaches
     "has-entropy-l": "has an entropy l of {l:.4g}",
     "has-recursive-l": "is recursive (c, l)-diverse up to l = {l:g} for c = {c:g}",
     "has-values": "has {number:different value}",

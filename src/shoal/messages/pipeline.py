@@ -234,12 +234,12 @@ NOTES = {
     ),
     "only-at-risk": (
         "{at_risk:,} of {records:,} records were at risk, sharing their combination of quasi-identifiers with fewer "
-        "than k = {k} {counts}s: {changed:,} have changed, and all others are unchanged[. Where fewer than k {counts}s "
+        "than k = {k} {counts}s: {changed:,} have changed, and all others are unchanged[. If fewer than k {counts}s "
         "are at risk, in the file or a stratum, each record takes on the nearest combination that k {counts}s have "
         "({joined:record}); means are not preserved there]."
     ),
     "seed-unused": "--seed had no effect: {method} draws no random numbers.",
-    # What became of the columns
+    # Columns of the release
     "computed-from-others": "Computed from what is published of others, not from the group: {columns:names}.",
     "cost-of-constraint": (
         "'{column}' is {rules:and}: {moved:value} moved, its mean by {mean:.2g}, that of a group by up to "
@@ -261,7 +261,7 @@ NOTES = {
     ),
     "rules-only-verified": "Verified, but not kept by construction, so other data may break them: {rules:names}.",
     "time-of-day": "Whole days have a time of day ({why}): {columns:words}.",
-    # What is preserved
+    # Preserved figures
     "mean-in-domains": (
         "Preserved: the [{weighted:?}weighted ]mean of every continuous attribute, in the file and in each value of "
         "{domains:and}."

@@ -61,7 +61,7 @@ def xy(parts: Parts) -> tuple[Matrix, Matrix]:
 
 
 def in_names(error: DataError, parts: Parts) -> list[Message]:
-    """Return what is wrong with a matrix, with the names of columns in place of their numbers."""
+    """Return what is wrong with a matrix, with names of columns for their numbers."""
     attributes = {"X": parts.synthetic, "Y": parts.others}
     return [
         Message(each.code, column=attributes[each.data["matrix"]][each.data["number"] - 1].name)

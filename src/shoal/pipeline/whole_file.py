@@ -158,7 +158,7 @@ def file_risk(
     determined
         What is known of masked attributes that follow from unchanged columns; looked for if left out.
     trails
-        What pseudonyms give away: see `shoal.pipeline.units.trails_of`.
+        Links by pseudonyms: see `shoal.pipeline.units.trails_of`.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def _on_shared(found: Finding, columns: Columns, which: str) -> Iterator[Finding
 
 
 def _on_all(name: str, row: Finding, groups: int, columns: Columns) -> Message:
-    """Tell that groups have one known value of a sensitive column."""
+    """Return the message on groups that have one known value of a sensitive column."""
     cuts: list[str] = row.get("divided_by", [])
     return Message(
         "same-sensitive-value",
@@ -308,7 +308,7 @@ def _on_all(name: str, row: Finding, groups: int, columns: Columns) -> Message:
 
 
 def _on_most(name: str, row: Finding, groups: int, columns: Columns) -> Message:
-    """Tell that a value of a sensitive column is the likely one in groups."""
+    """Return the message on a value of a sensitive column that most of a group has."""
     remedy = columns.without_l or Message("use-l-form")
     of_units = columns.unit is not None
     return Message("common-sensitive-value", column=name, unit=of_units, most=row["most"], groups=groups, remedy=remedy)
@@ -373,7 +373,7 @@ def _worst(row: Finding) -> tuple[int, int]:
 
 
 def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tuple[list[str], Message]:
-    """Name the columns that single records out, the worst first."""
+    """Return the columns that single records out, the worst first."""
     rows = {name: row for name, row in found["unchanged"].items() if row["role"] != "confidential"}
     if not rows:
         names = list(columns.masked)
@@ -410,5 +410,5 @@ def _on_sensitive(found: Finding, columns: Columns) -> Finding:
 
 
 def _also_knows(names: list[str]) -> Message:
-    """Name a column or two, or tell that there are several."""
+    """Return a phrase for a column or two, or for several."""
     return Message("also-knows", **(dict(zip(("column", "other"), names, strict=False)) if len(names) < 3 else {}))

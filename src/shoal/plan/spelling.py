@@ -28,7 +28,7 @@ def in_python(option: str, value: str | None) -> str:
 
 
 def _numbers(given: Any) -> Any:
-    """Return a value with numbers in place of the texts that spell them."""
+    """Return a value with numbers for the texts that spell them."""
     match given:
         case dict():
             return {name: _numbers(each) for name, each in given.items()}

@@ -181,7 +181,7 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 class WorkerError(Exception):
-    """An error of Shoal on a worker, as JSON: Spark tells the driver its text only."""
+    """An error of Shoal on a worker, as JSON: Spark passes only its text to the driver."""
 
 
 def reporting_errors(work: _Work) -> _Work:
