@@ -15,6 +15,7 @@ import naive
 import shoal
 from shoal.evidence import attacks as module
 from shoal.kernels.encoded import MEAN, MODE, EncodedMatrix
+from shoal.measures import singling_out
 from shoal.measures.attack_rates import excess, measured, rate
 from shoal.measures.inference import best_guess, guesses_from_nearest, right_guesses
 from shoal.measures.intervals import wilson
@@ -59,13 +60,56 @@ def test_a_condition_singles_out_if_one_record_meets_it(draw):
     nominal = np.array([False, False, True])
     drawn = draw(X, nominal, 300, np.random.default_rng(2))
     alone = 0
+    X = np.array([*{str(x): x for x in X.tolist()}.values()])
     for each in drawn:
         terms = list(zip(*(part.tolist() for part in each), strict=True))
         met = [all(low <= x[j] <= high or (x[j] != x[j] and low != low) for j, low, high in terms) for x in X.tolist()]
         alone += sum(met) == 1
     assert singled_out(X, drawn).conditions == alone > 0
-    if draw is read_off:  # by somebody in the file it was read off
-        assert all(singled_out(X[:0], [each]).conditions == 0 for each in drawn[:5])
+    if draw is read_off:
+        assert alone == len(drawn) == len({str(each) for each in drawn})
+
+
+def test_conditions_are_read_off_records_that_are_published_once_however_often_they_are_repeated():
+    X = np.random.default_rng(4).integers(0, 30, (60, 2)).astype(float)
+    X = X[np.sort(np.unique(X, axis=0, return_index=True)[1])]
+    one, again = (read_off(each, np.zeros(2, bool), 50, np.random.default_rng(0)) for each in (X, np.repeat(X, 3, 0)))
+    assert len(one) > 5
+    assert str(one) == str(again)
+    assert singled_out(np.repeat(X, 3, axis=0), again).conditions == 0
+
+
+def rank_swapped(X: np.ndarray, reach: int, rng: np.random.Generator) -> np.ndarray:
+    """Swap each value of each column with another whose rank is at most `reach` away."""
+    Y = X.copy()
+    for j, order in enumerate(np.argsort(X, axis=0, kind="stable").T):
+        left = np.ones(len(X), dtype=bool)
+        for rank, record in enumerate(order):
+            others = [at for at in range(rank + 1, min(len(X), rank + reach + 1)) if left[at]]
+            if left[rank] and others:
+                at = others[rng.integers(len(others))]
+                left[[rank, at]] = False
+                Y[[record, order[at]], j] = X[[order[at], record], j]
+    return Y
+
+
+@pytest.mark.parametrize(
+    ("known", "attacks", "successes"), [(3, 1000, 202), (5, 1000, 134), (8, 1000, 85), (13, 954, 34)]
+)
+def test_as_many_are_singled_out_in_a_rank_swapped_file_as_by_anonymeter(
+    reference_file, monkeypatch, known, attacks, successes
+):
+    """Figures of SinglingOutEvaluator of anonymeter 1.1.0: n_attacks=1000, max_attempts=30000, seed=1, n_cols=known."""
+    X = np.loadtxt(reference_file("census"), delimiter=",", skiprows=1)
+    Y = rank_swapped(X, 54, np.random.default_rng(9))
+    monkeypatch.setattr(singling_out, "_some_columns", lambda d, rng: np.sort(rng.permutation(d)[:known]))
+    conditions = read_off(Y, np.zeros(13, dtype=bool), 1000, np.random.default_rng(0))
+    assert len(conditions) == attacks
+    found = singled_out(X, conditions).conditions
+    if attacks < 1000:  # every condition that singles out a published record was found
+        assert found == successes
+    share = (found + successes) / (2 * attacks)
+    assert abs(found - successes) <= 3 * np.sqrt(2 * attacks * share * (1 - share))
 
 
 def test_intervals_of_singling_out_cover_other_draws_of_people():
@@ -77,9 +121,10 @@ def test_intervals_of_singling_out_cover_other_draws_of_people():
 
     conditions = [read_off(drawn(0), nominal, 200, np.random.default_rng(seed)) for seed in range(80)]
     found = [singled_out(drawn(1 + at), each) for at, each in enumerate(conditions)]
-    truth = 100 * np.mean([each.conditions for each in found]) / 200
-    wide = [rate(each.conditions, 200, each.variance)["interval"] for each in found]
-    narrow = [rate(each.conditions, 200)["interval"] for each in found]
+    truth = 100 * sum(each.conditions for each in found) / sum(map(len, conditions))
+    pairs = [*zip(found, map(len, conditions), strict=True)]
+    wide = [rate(each.conditions, count, each.variance)["interval"] for each, count in pairs]
+    narrow = [rate(each.conditions, count)["interval"] for each, count in pairs]
     covered = [np.mean([low <= truth <= high for low, high in ends]) for ends in (wide, narrow)]
     assert covered[0] >= 0.9 > covered[1]
 

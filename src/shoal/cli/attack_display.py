@@ -47,7 +47,7 @@ def _caption(risk: Mapping[str, Any], control: bool) -> str:
     guess = [row for row in risk["inference"].values() if row is not None]
     parts = [
         f"The intruder knows {', '.join(single['attributes'])}. Singling out: a condition read off the file holds for "
-        f"one person alone ({counted(single['main']['attacks'], 'condition')} drawn)."
+        f"one record there and for one person alone ({counted(single['main']['attacks'], 'condition')} drawn)."
     ]
     if link is not None:
         parts.append("Linkability: two halves of what is known lead to the same published record.")

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.standardize import Matrix
+from shoal.measures.equivalence_classes import published_classes
+
+TRIES = 20  # draws for each condition that is asked for
 
 
 class Predicate(NamedTuple):
@@ -17,20 +20,28 @@ class Predicate(NamedTuple):
 
 
 def read_off(masked: Matrix, nominal: NDArray[np.bool_], count: int, rng: np.random.Generator) -> list[Predicate]:
-    """Draw conditions that published records meet.
+    """Draw conditions that single out one published record: the multivariate attack of Giomi et al. (2022).
 
     A published record and some of its attributes, any number, are drawn. Categories must be those of the record;
-    numbers and levels at least as high as its own if that is at or above the median of the file, else at most: the
-    multivariate attack of Giomi et al. (2022).
+    numbers and levels at least as high as its own if that is above the median of the file, else at most. Only
+    conditions that no other published record meets are kept, each once. Records published alike count as one, as in
+    Anonymeter, the authors' program. Fewer than `count` conditions are returned if `TRIES` times as many draws yield
+    no more.
     """
-    n, d = masked.shape
-    middle = _medians(masked)
-    found = []
-    for record in rng.integers(0, n, count):
+    published = np.asfortranarray(masked[published_classes(masked).first])
+    n, d = published.shape
+    middle = _medians(published)
+    found: dict[tuple[bytes, ...], Predicate] = {}
+    for record in rng.integers(0, n, TRIES * count):
         columns = _some_columns(d, rng)
-        values = masked[record, columns]
-        found.append(_condition(columns, values, values >= middle[columns], nominal))
-    return found
+        values = published[record, columns]
+        each = _condition(columns, values, values > middle[columns], nominal)
+        key = tuple(part.tobytes() for part in each)
+        if key not in found and len(_matches(published, each)) == 1:
+            found[key] = each
+            if len(found) == count:
+                break
+    return list(found.values())
 
 
 def at_random(masked: Matrix, nominal: NDArray[np.bool_], count: int, rng: np.random.Generator) -> list[Predicate]:
@@ -80,10 +91,11 @@ def singled_out(X: Matrix, predicates: list[Predicate]) -> Singled:
 
 def _matches(X: Matrix, predicate: Predicate) -> NDArray[np.int64]:
     """Return the records that meet a condition."""
-    met = np.ones(len(X), dtype=bool)
+    met = np.arange(len(X))
     for j, low, high in zip(*predicate, strict=True):
-        met &= np.isnan(X[:, j]) if np.isnan(low) else (X[:, j] >= low) & (X[:, j] <= high)
-    return np.flatnonzero(met)
+        values = X[met, j]
+        met = met[np.isnan(values) if np.isnan(low) else (values >= low) & (values <= high)]
+    return met
 
 
 def _condition(
