@@ -699,6 +699,12 @@ def records_in_narrow_bands(x: list[float], bands: list, width: float) -> int:
     return sum(len(each) for each in members.values() if len(each) > 1 and max(each) - min(each) <= width)
 
 
+def records_in_pure_classes(x: list, classes: list) -> int:
+    """Records that share a class with others, all of which have the same value."""
+    members = {each: [v for v, label in zip(x, classes, strict=True) if label == each] for each in set(classes)}
+    return sum(len(m) for m in members.values() if len(m) > 1 and len(set(m)) == 1)
+
+
 def rule_text(rule) -> str:
     """Write a rule of tuples as plain text: see `rule_holds`."""
     match rule:

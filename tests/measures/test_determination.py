@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tests.expect import prints, refused, reports
 
 import shoal
-from naive import records_in_narrow_bands, spearman
+from naive import records_in_narrow_bands, records_in_pure_classes, spearman
 from shoal.measures.determination import (
     NARROW,
+    determining_categories,
     linear_relation,
     narrow_bands,
     product_relation,
@@ -24,7 +25,8 @@ N = 400
 
 
 def determined(table: pa.Table, quasi: str, **options) -> tuple[list[dict], list[str]]:
-    file = shoal.protect(table, **{"k": 5, "quasi": [quasi], "publish": "rest", "method": "univariate", **options})
+    plan = {"k": 5, "quasi": [quasi], "publish": "rest", "accept": ["all"], "method": "univariate"}
+    file = shoal.protect(table, **{**plan, **options})
     found = file.risk()["file"]
     return found["determined"], [each["text"] for each in found["findings"]]
 
@@ -67,6 +69,42 @@ def test_codes_of_a_text_are_one_to_one_with_it():
     [found], texts = determined(table.select(["town", "code"]), "town", method="mdav")
     assert found["how"] == "one-to-one"
     assert reports(texts, "original-follows-from-column", column="town", by="code", one_to_one=True)
+
+
+def dummies(values: np.ndarray, names: list[str], of: tuple = (0, 1)) -> dict[str, list]:
+    return {f"is_{name}": [of[int(value == name)] for value in values] for name in names}
+
+
+@pytest.mark.parametrize("how", ["all", "without one", "texts", "flags", "effects", "the two commonest", "bits"])
+def test_a_category_beside_its_own_dummies_is_determined(how):
+    rng = np.random.default_rng(6)
+    relation = rng.choice(["a", "b", "c", "d", "e"], N, p=[0.4, 0.3, 0.1, 0.1, 0.1])
+    levels = ["a", "b"] if how == "the two commonest" else ["a", "b", "c", "d", *(["e"] if how == "all" else [])]
+    columns = dummies(relation, levels, {"texts": ("no", "yes"), "flags": (False, True)}.get(how, (0, 1)))
+    if how == "effects":
+        columns = {
+            name: [-1 if x == "e" else y for x, y in zip(relation, columns[name], strict=True)] for name in columns
+        }
+    if how == "bits":
+        place = [ord(each) - ord("a") for each in relation]
+        columns = {f"bit{bit}": [each >> bit & 1 for each in place] for bit in range(3)}
+    table = pa.table({"relation": relation, **columns, "other": rng.integers(0, 4, N)})
+    [found], texts = determined(table, "relation", method="mdav", k=3)
+    naive = records_in_pure_classes(relation.tolist(), list(zip(*(columns[name] for name in found["by"]), strict=True)))
+    assert (found["how"], found["records"], found["exact"]) == ("categories", naive, naive)
+    assert naive == N or how == "the two commonest"
+    assert {*found["by"]} <= {*columns}
+    assert reports(texts, "original-follows-from-columns", column="relation", by=found["by"], found=naive)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 12), st.integers(1, 12))
+def test_columns_that_are_independent_of_a_category_determine_none(seed, levels, columns):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, levels, N).astype(float)
+    assert determining_categories(x, [rng.integers(0, 2, N) for _ in range(columns)]) is None
+    rare = [(rng.random(N) < 0.01).astype(int) for _ in range(columns)]
+    assert determining_categories(x, rare) is None
 
 
 def firms() -> pa.Table:

@@ -17,6 +17,7 @@ NEARLY = 0.999  # R^2 from which a column is nearly determined
 CLOSE = 0.01  # of a value, and of the standard deviation: how near a computed value must be to count as given away
 NARROW = 0.03  # standard deviations around its middle within which a band of values is known
 _FEW = 10  # records that say anything
+_NEARLY_ALL = 0.95  # of the records that share a value
 _COMPARED = 1_000  # records on which sums are compared
 _SCREENED = 500  # records by which columns in another order are told first
 _MOST_SUMS = 20_000  # that are tried for one column
@@ -305,7 +306,61 @@ def narrow_bands(x: Codes, classes: Sequence[Labels]) -> int | None:
     return None if found is None else found[1]
 
 
-def determining_category(x: Codes, classes: Sequence[Labels]) -> int | None:
+def determining_categories(x: Codes, classes: Sequence[Labels]) -> list[int] | None:
+    """Find columns whose combinations go with one value of a masked attribute, such as its dummies.
+
+    Parameters
+    ----------
+    x : (n,) array
+        The original values of a masked attribute; NaN is missing.
+    classes : sequence of (n,) arrays
+        Columns that are released unchanged, as numbers of their values.
+
+    Returns
+    -------
+    list of int or None
+        Columns that are each a function of the attribute, for as long as another one divides the records further; if
+        more than half of the records that share a combination share the value of the attribute as well, beyond chance.
+    """
+    values = np.unique(x, return_inverse=True)[1].ravel()
+    order = np.argsort(values, kind="stable")
+    starts = np.flatnonzero(np.diff(values[order], prepend=-1))
+    sizes = np.diff(np.append(starts, len(x)))
+    if sizes[sizes > 1].sum() < max(_FEW, len(x) / 2):
+        return None
+    together, by = np.zeros(len(x), dtype=np.int64), []
+    for i, labels in enumerate(classes):
+        if not _is_function(labels[order], starts, sizes):
+            continue
+        divided = np.unique(np.stack([together, labels]), axis=1, return_inverse=True)[1].ravel()
+        if divided.max() > together.max():
+            together, by = divided.astype(np.int64), [*by, i]
+    return by if by and determining_category(x, [together], 0.5) is not None else None
+
+
+def _is_function(ordered: Labels, starts: Labels, sizes: Labels) -> bool:
+    """Whether nearly all records that share a value of an attribute share that of a column, beyond chance."""
+    pure = np.minimum.reduceat(ordered, starts) == np.maximum.reduceat(ordered, starts)
+    return _beyond_chance(pure, sizes, np.bincount(ordered) / len(ordered))[1] >= _NEARLY_ALL
+
+
+def _beyond_chance(pure: NDArray[np.bool_], sizes: Labels, shares: Codes) -> tuple[float, float]:
+    """Return the share of records in shared classes with one value, as it is and with chance deducted.
+
+    `shares` are the frequencies of the values.
+    """
+    shared = sizes > 1
+    records = int(sizes[shared].sum())
+    if not records:
+        return 0.0, 0.0
+    share = int(sizes[shared & pure].sum()) / records
+    each, counts = np.unique(sizes[shared], return_counts=True)
+    powers = np.array([float((shares**size).sum()) for size in each])
+    chance = float((each * counts) @ powers) / records
+    return share, (share - chance) / (1 - chance) if chance < 1 else 0.0
+
+
+def determining_category(x: Codes, classes: Sequence[Labels], least: float = _NEARLY_ALL) -> int | None:
     """Find the column each value of which goes with one value of a masked attribute.
 
     Parameters
@@ -318,8 +373,8 @@ def determining_category(x: Codes, classes: Sequence[Labels]) -> int | None:
     Returns
     -------
     int or None
-        The column with the fewest values among those in which at least 95 % of the records that share a value share
-        that of the attribute as well, and as many beyond what chance gives to an attribute with its frequencies.
+        The column with the fewest values among those in which at least 95 % (`least`) of the records that share a value
+        share that of the attribute as well, and as many beyond what chance gives to an attribute with its frequencies.
     """
     values = np.unique(x, return_inverse=True)[1].ravel()
     shares = np.bincount(values) / len(x)
@@ -328,17 +383,10 @@ def determining_category(x: Codes, classes: Sequence[Labels]) -> int | None:
         order = np.argsort(labels, kind="stable")
         starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order[0]] - 1))
         sizes = np.diff(np.append(starts, len(x)))
-        shared = sizes > 1
-        records = int(sizes[shared].sum())
-        if len(sizes) < 2 or records < max(_FEW, len(x) / 2):
+        if len(sizes) < 2 or sizes[sizes > 1].sum() < max(_FEW, len(x) / 2):
             continue
         ordered = values[order]
         pure = np.minimum.reduceat(ordered, starts) == np.maximum.reduceat(ordered, starts)
-        share = int(sizes[shared & pure].sum()) / records
-        each, counts = np.unique(sizes[shared], return_counts=True)
-        powers = np.array([float((shares**size).sum()) for size in each])
-        chance = float((each * counts) @ powers) / records
-        beyond = (share - chance) / (1 - chance) if chance < 1 else 0.0
-        if share >= 0.95 and beyond >= 0.95 and (found is None or len(sizes) < found[0]):
+        if min(_beyond_chance(pure, sizes, shares)) >= least and (found is None or len(sizes) < found[0]):
             found = len(sizes), i
     return None if found is None else found[1]

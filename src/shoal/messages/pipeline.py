@@ -175,6 +175,9 @@ WARNINGS = {
         "The original '{column}' [{one_to_one:?}is one-to-one with][{one_to_one:!}follows from] '{by}', which is "
         "released unchanged, in {found:,} of {records:,} records."
     ),
+    "original-follows-from-columns": (
+        "The original '{column}' follows from {by:names}, released unchanged, in {found:,} of {records:,} records."
+    ),
     "original-from-columns": (
         "The original '{column}' can be computed from columns released unchanged in {found:,} of {records:,} "
         "records[{near:?}, to within 1 %]: [{formula}][{formula:!}a {kind} of {by:names}]."

@@ -13,6 +13,7 @@ from shoal.measures.determination import (
     EXACT,
     NARROW,
     Linear,
+    determining_categories,
     determining_category,
     linear_relation,
     narrow_bands,
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
     from shoal.pipeline.whole_file import Columns, Unchanged
 
 SAMPLED = 20_000  # records in which relations between columns are looked for
-COMPUTED = ("sum", "linear", "product", "category", "one-to-one")  # relations that give single values away
+COMPUTED = (
+    "sum",
+    "linear",
+    "product",
+    "category",
+    "one-to-one",
+    "categories",
+)  # relations that give single values away
 _LARGEST = 1e150  # whose square is a number
 
 Finding = dict[str, Any]
@@ -74,11 +82,13 @@ def _relation(
     if (category := determining_category(x, classes)) is not None:
         pairs = np.unique(np.column_stack([_numbered_values(x), classes[category]]), axis=0)
         one_to_one = len(np.unique(pairs[:, 0])) == len(pairs)
-        return ("one-to-one" if one_to_one else "category"), category
+        return ("one-to-one" if one_to_one else "category"), [category]
+    if (several := determining_categories(x, classes)) is not None:
+        return "categories", several
     if is_number and (order := same_order(x, U)) is not None:
         return "order", order
     if is_number and (bands := narrow_bands(x, classes)) is not None:
-        return "bands", bands
+        return "bands", [bands]
     return None
 
 
@@ -131,18 +141,18 @@ class _Counting:
         exact = int(records) if abs(correlation) > 1 - EXACT else 0
         return self._found("order", [self.unchanged[number].name], exact, int(records))
 
-    def _classes(self, how: str, column: int) -> Finding:
-        """Count the records whose value of an unchanged column others have, all with the same value, or nearly."""
-        x = self.expression
+    def _classes(self, how: str, columns: Sequence[int]) -> Finding:
+        """Count the records whose values of unchanged columns others have, all with the same value, or nearly."""
+        x, keys = self.expression, ", ".join(f"u{column}" for column in columns)
         inside = (
             f"SELECT count(*) AS n, count({x}) AS c, min({x}) AS low, max({x}) AS high "  # noqa: S608 - no outside text
-            f"FROM pairs GROUP BY u{column}"
+            f"FROM pairs GROUP BY {keys}"
         )
         width = 2 * NARROW * float(np.nanstd(self.x)) if how == "bands" else 0.0
         each = [f"n > 1 AND c = n AND high - low <= {most:.17e}" for most in (0.0, width)]
         counts = ", ".join(f"coalesce(sum(CASE WHEN {same} THEN n ELSE 0 END), 0)" for same in each)
         [(exact, records)] = self.database.rows(f"SELECT {counts} FROM ({inside}) AS g")  # noqa: S608
-        return self._found(how, [self.unchanged[column].name], int(exact), int(records))
+        return self._found(how, [self.unchanged[column].name for column in columns], int(exact), int(records))
 
 
 def _spelled(found: Linear, by: Sequence[str], is_product: bool) -> str:
@@ -177,6 +187,8 @@ def on_determined(each: Finding, records: int) -> Message:
             return Message(
                 "original-follows-from-column", column=column, by=by[0], one_to_one=how == "one-to-one", **number
             )
+        case "categories":
+            return Message("original-follows-from-columns", column=column, by=by, **number)
         case "order":
             return Message("original-in-order", column=column, by=by[0], near=near, **number)
         case "bands":
