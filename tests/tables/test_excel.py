@@ -23,7 +23,7 @@ from tests.expect import refused
 
 from shoal.errors import DataError, FileError, MissingExtra
 from shoal.messages import Message
-from shoal.tables.excel.reading import read_excel
+from shoal.tables.excel.reading import read_workbook
 from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS, write_excel
 from shoal.tables.numbers import find_odd
 
@@ -109,6 +109,11 @@ def shared(saved):
         return path
 
     return _share
+
+
+def read_excel(path):
+    """The table of a workbook."""
+    return read_workbook(path)[0]
 
 
 def round_trip(table):

@@ -9,7 +9,7 @@ from tests.expect import codes, refused, reports
 import shoal.tables.excel.reading as excel
 from shoal.errors import DataError, FileError
 from shoal.tables.dataframes import check_names
-from shoal.tables.excel.reading import filled_sheets, read_excel
+from shoal.tables.excel.reading import filled_sheets, read_workbook
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -17,6 +17,11 @@ MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 KINDS = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 DECLARED = '<!DOCTYPE x [<!ENTITY y "planted"><!ENTITY z SYSTEM "file:///etc/passwd">]>'
 MEMORY = 50_000_000  # bytes that reading a file of a few kilobytes may take
+
+
+def read_excel(path):
+    """The table of a workbook."""
+    return read_workbook(path)[0]
 
 
 def text(*values: str) -> str:

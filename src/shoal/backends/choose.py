@@ -19,7 +19,7 @@ from shoal.pipeline.save import refuse_quoting
 from shoal.plan import Plan, Scale
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.bounded import open_bounded
-from shoal.tables.declared_codes import table_without_codes
+from shoal.tables.declared_codes import table_with_one_missing, table_without_codes
 from shoal.tables.files import refuse_sheet
 from shoal.tables.recoding import recoded_table
 from shoal.tables.unchanged import steady
@@ -89,7 +89,8 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[Message],
         if opened.has_index:
             notes.append(Message("index-dropped"))
         memory = None if plan.scale is None else plan.scale.memory_bytes
-        seen = recoded_table(table_without_codes(opened, plan.missing_codes), plan)
+        known = table_with_one_missing(table_without_codes(opened, plan.missing_codes), plan.strata or [])
+        seen = recoded_table(known, plan)
         yield MemoryRecords(seen, progress, keep, memory, notes)
         refuse_changed()
 

@@ -22,6 +22,7 @@ from shoal.parallel import Progress, Task, quiet, side_by_side
 from shoal.pipeline.block_cost import block_cost
 from shoal.pipeline.certify import Certificate, certified, is_bounded
 from shoal.pipeline.classes import classes, exposure
+from shoal.pipeline.counting import known_values
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.notes import notes, unchanged
@@ -297,8 +298,9 @@ class MemoryPublished:
         return certified(self.masker, self.rows, self.losses, self.sums)
 
     def before(self) -> dict[str, float]:
-        """Describe how well the original records hide: by their values, however a CSV file spells them."""
-        return exposure(replace(self.source, spelling={}), self.plan.masked)
+        """Describe how well the original records hide: by their values, however a file spells them."""
+        values = {name: known_values(self.source, name) for name in self.plan.masked}
+        return exposure(Table(pa.table(values)), self.plan.masked)
 
     def verify(self) -> Verified:
         """Verify what is about to be published against the records it comes from."""

@@ -33,7 +33,7 @@ from shoal.evidence.verdict import judged, refuse_formulas
 from shoal.evidence.whole_file import whole_file
 from shoal.messages import Message
 from shoal.parallel import Progress, quiet
-from shoal.pipeline.classes import classes, exposure
+from shoal.pipeline.classes import classes, equal_values, exposure
 from shoal.pipeline.counting import added_sizes, exposure_of
 from shoal.pipeline.dominance import negative_magnitude
 from shoal.pipeline.linkage_spaces import linkage_spaces
@@ -208,7 +208,7 @@ def assess(
         risk["dominance"], negative = _dominance(before, pairs, labels, plan)
         left_out["negative, in what is measured of dominance"] = negative
     if plan.unit is not None:
-        units, original_classes = classes(before, [plan.unit]), classes(before, names)
+        units, original_classes = equal_values(before, plan.unit), classes(before, names)
         risk["before"] = exposure_of(added_sizes(units_in_classes(original_classes, units)))
         risk["after"] = exposure_of(added_sizes(units_in_classes(labels, units)))
         risk["units"] = {"column": plan.unit, **counted_units(labels, units, plan.k)}
@@ -361,7 +361,7 @@ def _whole_file(
     units: dict[str, Any] = {}
     if plan.unit is not None:
         units = {"unit": plan.unit, "units_of": np.empty(len(rows), np.int64)}
-        units["units_of"][rows] = classes(before, [plan.unit])
+        units["units_of"][rows] = equal_values(before, plan.unit)
         units["known_unit"] = plan.unit in others and plan.unit not in masked
     found = whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
     for name in new:

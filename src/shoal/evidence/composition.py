@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.evidence.units import units_in_classes
 from shoal.messages import Message
-from shoal.pipeline.classes import classes
+from shoal.pipeline.classes import classes, equal_values
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -155,7 +155,7 @@ def _units(table: Table, unit: str, place: NDArray[np.int64], records: int) -> N
     if records > len(table):
         raise DataError("units-not-known", records=records - len(table))
     units = np.empty(records, dtype=np.int64)
-    units[place] = classes(table, [unit])
+    units[place] = equal_values(table, unit)
     return units
 
 

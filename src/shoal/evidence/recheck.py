@@ -17,7 +17,7 @@ from shoal.evidence.contradictions import contradictions
 from shoal.evidence.units import too_few
 from shoal.kernels.l_diversity import FORMS
 from shoal.messages import Message
-from shoal.pipeline.classes import class_sizes, classes
+from shoal.pipeline.classes import class_sizes, classes, equal_values
 from shoal.pipeline.counting import added_sizes
 from shoal.pipeline.manifest import Block, Diverse, Manifest, Part, Published, counted_block, measured, sha256_of
 from shoal.pipeline.sensitive import confidential_codes
@@ -197,7 +197,7 @@ def _undiverse(table: Table, block: Block, unit: str | None) -> Iterator[Message
             yield Message("diversity-not-measurable", column=said.attribute)
             continue
         codes, missing, _ = confidential_codes(table, said.attribute)
-        found = measured(said, alike, codes, missing, None if unit is None else classes(table, [unit]))
+        found = measured(said, alike, codes, missing, None if unit is None else equal_values(table, unit))
         least, claims = found.model_dump(include={*FORMS}), said.model_dump(include={*FORMS}, exclude_none=True)
         failures = [*undiverse(said.attribute, least, said.l, said.l_form)]
         for form, claim in claims.items():

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.messages import Message
-from shoal.pipeline.classes import classes
+from shoal.pipeline.classes import classes, equal_values
 from shoal.pipeline.counting import Sizes, added_sizes
 from shoal.tables import Table
 
@@ -22,7 +22,7 @@ def units_in_classes(alike: Integers, units: Integers) -> Integers:
 
 def sizes_in_units(table: Table, names: Sequence[str], unit: str) -> Sizes:
     """Count how many combinations there are that so many units share."""
-    return added_sizes(units_in_classes(classes(table, list(names)), classes(table, [unit])))
+    return added_sizes(units_in_classes(classes(table, list(names)), equal_values(table, unit)))
 
 
 def counted_units(alike: Integers, units: Integers, k: int) -> dict[str, int]:

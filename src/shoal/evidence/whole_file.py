@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from shoal.backends.database import DuckPairs
 from shoal.messages import Message
-from shoal.pipeline.counting import countable, countable_column
+from shoal.pipeline.counting import distinct_column, known_values
 from shoal.pipeline.doubts import identifying_profile, may_identify
 from shoal.pipeline.units import trails_of
 from shoal.pipeline.whole_file import Columns, as_number, as_unchanged, file_risk
 from shoal.tables import Table
-from shoal.tables.arrow import Array
 from shoal.tables.attributes import Codes
 
 
@@ -67,15 +66,17 @@ def whole_file(
     profiles = {name: identifying_profile(table, name) for name in texts}
     unchanged = [as_unchanged(table, name, roles.get(name, "publish"), profiles.get(name)) for name in others]
     keys = {name: f"k{j}" for j, name in enumerate(changed)}
-    pairs = {keys[name]: _published(table, name) for name in changed}
+    pairs = {keys[name]: distinct_column(table, name) for name in changed}
     for i, each in enumerate(unchanged):
-        pairs[f"u{i}"] = _published(table, each.name)
+        pairs[f"u{i}"] = distinct_column(table, each.name)
+        if not each.key:
+            pairs[f"v{i}"] = known_values(table, each.name)
         if each.number:
             pairs[f"n{i}"] = as_number(table.column(each.name))
     values = originals or {}
     pairs |= {f"x{j}": pa.array(codes, mask=np.isnan(codes)) for j, codes in enumerate(values.values())}
     if unit is not None:
-        pairs["i0"] = _published(table, unit) if units_of is None else pa.array(units_of)
+        pairs["i0"] = known_values(table, unit) if units_of is None else pa.array(units_of)
     batch = pa.RecordBatch.from_pydict(pairs)
     columns = Columns(
         k,
@@ -95,8 +96,3 @@ def whole_file(
             own = [*columns.masked.values(), *(f"u{i}" for i, each in enumerate(unchanged) if each.key)]
             trails = trails_of(database, "i0", own, k)
         return file_risk(database, columns, units=units, determined=determined, trails=trails)
-
-
-def _published(table: Table, name: str) -> Array:
-    """Return a column as it is told apart: by its text, if it comes from a CSV file."""
-    return countable(table.spelling[name]) if name in table.spelling else countable_column(table, name)

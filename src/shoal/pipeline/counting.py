@@ -1,7 +1,7 @@
 """Equivalence classes by SQL: how many combinations of values occur how often, on any backend."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.tables import Table
-from shoal.tables.arrow import Array
+from shoal.tables.arrow import Array, pc
+from shoal.tables.attributes import plain_values, without_declared
 from shoal.tables.dtypes import inner
-from shoal.tables.text_values import decoded
+from shoal.tables.text_values import decoded, without_views
 
 Sizes = dict[int, int]  # how many groups there are of each size
 
@@ -110,7 +111,10 @@ def _grouping_sets(database: Database, sets: set[frozenset[str]]) -> dict[frozen
 
 
 def countable(column: Array) -> Array:
-    """Turn the few types that DuckDB does not know into one that tells the same values apart."""
+    """Turn the few types that DuckDB does not know into one that tells the same values apart.
+
+    Zeros of both signs are equal, and so are all kinds of NaN: see `distinct`.
+    """
     if pa.types.is_float16(inner(column.type)):
         return decoded(column).cast(pa.float32())
     if pa.types.is_dictionary(column.type):
@@ -118,12 +122,56 @@ def countable(column: Array) -> Array:
     return decoded(column).cast(pa.string()) if pa.types.is_decimal256(inner(column.type)) else column
 
 
-def countable_column(table: Table, name: str) -> Array:
-    """Return a column as DuckDB counts it; objects of Python that Arrow has no type for by their text."""
+def distinct(column: Array) -> Array:
+    """Turn a column into one in which DuckDB counts apart all values that a reader of a file can distinguish.
+
+    Floats become their bits, which differ between 0.0 and -0.0 and between the kinds of missing values of Stata and
+    SAS. Categories become texts; those that a dictionary lists again get their number.
+    """
+    if pa.types.is_run_end_encoded(column.type):
+        return distinct(decoded(column))
+    if isinstance(column, pa.DictionaryArray):
+        return _distinct_levels(column)
+    if pa.types.is_floating(column.type):
+        return cast("Array", column.view(f"int{column.type.bit_width}"))
+    return countable(column)
+
+
+def _distinct_levels(column: Any) -> Array:
+    levels = distinct(without_views(column.dictionary))
+    if pa.types.is_nested(levels.type) or pa.types.is_binary(levels.type) or pa.types.is_large_binary(levels.type):
+        return decoded(column)
+    texts = levels.cast(pa.large_string())
+    first = pc.index_in(texts, value_set=texts).to_numpy()
+    if (again := first < np.arange(len(first))).any():
+        numbered = [None if text is None else f"{text}\0{place}" for place, text in enumerate(texts.to_pylist())]
+        texts = pc.if_else(pa.array(again), pa.array(numbered, texts.type), texts)
+    return cast("Array", texts.take(column.indices))
+
+
+def distinct_column(table: Table, name: str) -> Array:
+    """Return a column as a reader distinguishes its values: by the cells of a file, or as `distinct` does.
+
+    Objects of Python that Arrow has no type for count by their text.
+    """
     try:
-        return countable(table.column(name))
+        return distinct_cells(table, name)
     except DataError:
         return pa.array([repr(value) for value in table.objects(name)])
+
+
+def distinct_cells(table: Table, name: str) -> Array:
+    """Return a column as `distinct_column` does; objects of Python are refused."""
+    column = table.column(name)
+    return distinct(table.spelling.get(name, table.kinds.get(name, column)))
+
+
+def known_values(table: Table, name: str) -> Array:
+    """Return a column in which every missing value is null and equal values are equal, however a file spells them."""
+    try:
+        return countable(plain_values(without_declared(table, name)))
+    except DataError:
+        return distinct_column(table, name)
 
 
 def exposure_of(sizes: Sizes) -> dict[str, float]:

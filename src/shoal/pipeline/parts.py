@@ -4,6 +4,7 @@ One pass counts the records of every combination (`Tally`). What becomes of comb
 then decided on the counts alone, so it does not depend on where the records are.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,12 +19,12 @@ from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
 from shoal.messages import Message
+from shoal.pipeline.counting import distinct
 from shoal.plan import Plan
 from shoal.tables.text_values import one_chunk
 
 Integers = NDArray[np.int64]
 _NAMED = 5  # so many strata, or rules, are named in a message; all of them might be the whole table
-_NAN = "\0nan"  # stands for NaN, which is not equal to itself
 
 
 @dataclass(frozen=True)
@@ -105,19 +106,25 @@ def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8])
     for name in strata:
         column = one_chunk(piece.column(name))
         if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+            column = distinct(column)
         if pa.types.is_timestamp(column.type) and column.type.tz is not None:
             column = column.cast(pa.timestamp(column.type.unit, "UTC"))  # else an hour that comes twice is one
         if pa.types.is_nested(column.type):
             raise DataError("type-not-counted", column=name, type=str(column.type))
         columns.append(column)
-        level = column.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+        level = distinct(column).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
         _, codes = np.unique(codes * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
     for outcome in outcomes.T:
         _, codes = np.unique(codes * 256 + outcome, return_inverse=True)
     _, first, places = np.unique(codes, return_index=True, return_inverse=True)
-    values = [[_NAN if value != value else value for value in each.take(first).to_pylist()] for each in columns]
+    values = [list(map(_distinct_value, each.take(first).to_pylist())) for each in columns]
     return places, [Key(tuple(each[i] for each in values), outcomes[at].tobytes()) for i, at in enumerate(first)]
+
+
+def _distinct_value(value: Any) -> Any:
+    """Return a value that equals only itself: the bits of NaN and of a negative zero."""
+    is_odd = isinstance(value, float) and (math.isnan(value) or (value == 0 and math.copysign(1.0, value) < 0))
+    return f"\0{np.float64(value).tobytes().hex()}" if is_odd else value
 
 
 def tally(
@@ -137,11 +144,11 @@ def tally(
     first = np.full(len(keys), len(places))
     np.minimum.at(first, places[keep], np.flatnonzero(keep))
     of = None if units is None else _lowest(places[keep], units[keep], most)
-    found = Tally({}, None if of is None else {}, most, "record" if of is None else what)
-    for i in np.flatnonzero(counts).tolist():  # keys may be equal that Arrow tells apart: 0.0 and -0.0
-        one = {keys[i]: (int(counts[i]), None if start is None else int(first[i]) + 1 + start)}
-        found += Tally(one, None if of is None else {keys[i]: of[i]}, most)
-    return found
+    there = np.flatnonzero(counts).tolist()
+    found = {keys[i]: (int(counts[i]), None if start is None else int(first[i]) + 1 + start) for i in there}
+    if of is None:
+        return Tally(found)
+    return Tally(found, {keys[i]: of[i] for i in there}, most, what)
 
 
 def _lowest(places: Integers, units: Integers, most: int) -> dict[int, frozenset[int]]:

@@ -20,7 +20,7 @@ from shoal.errors import CheckFailed
 from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.messages import Message
-from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
+from shoal.pipeline.counting import Database, Sizes, countable, distinct, distinct_column, known_values, sizes_of
 from shoal.pipeline.dominance import dominance_failures, dominance_in
 from shoal.pipeline.households import numbers_in
 from shoal.pipeline.sensitive import Sensitive
@@ -233,18 +233,21 @@ class Pairs:
             y = np.empty(0) if promise.is_key(attribute) else attribute.read(column)
             if attribute.name in promise.rescaled:
                 y = promise.rescaled[attribute.name].undo(y)
-            columns |= {f"k{j}": countable(spelled.get(attribute.name, column))}
+            told_by = countable if promise.is_key(attribute) else distinct
+            columns |= {f"k{j}": told_by(spelled.get(attribute.name, column))}
             columns |= {f"x{j}": _nullable(x)} | ({} if promise.is_key(attribute) else {f"y{j}": _nullable(y)})
         for i, each in enumerate(promise.unchanged):
             text = spelled.get(each.name)
-            columns[f"u{i}"] = countable_column(published, each.name) if text is None else countable(text)
+            columns[f"u{i}"] = distinct_column(published, each.name) if text is None else distinct(text)
+            if not each.key:
+                columns[f"v{i}"] = known_values(published, each.name)
             if each.number:
                 columns[f"n{i}"] = as_number(published.column(each.name))
-        columns |= {f"i{i}": countable_column(original, each.name) for i, each in enumerate(promise.units)}
+        columns |= {f"i{i}": known_values(original, each.name) for i, each in enumerate(promise.units)}
         if plan.household is not None:
             columns["h"] = numbers_in(original, plan.household)
         if plan.pseudonym is not None:
-            columns["p"] = countable_column(published, plan.pseudonym)
+            columns["p"] = known_values(published, plan.pseudonym)
         if plan.weights is not None:
             columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
         columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}

@@ -61,7 +61,8 @@ class Columns:
     originals
         Expressions of the original values of changed attributes, where these are known.
     unchanged
-        The columns that are released unchanged: column i is u{i} and, as a number, n{i}.
+        The columns that are released unchanged: column i is u{i} as a reader distinguishes its values, and n{i} as a
+        number. For a sensitive column, v{i} has its values, with null for every kind of missing.
     nominal
         Changed attributes whose original values are numbers of categories.
     described
@@ -213,11 +214,11 @@ def file_risk(
     found["units"] = [*units]
     found |= {} if trails is None else {"trails": trails}
     found["groups"] = sum(sizes[-1].sizes.values()) if keys else 0
-    sensitive = [name for name in at if name not in key and keys]
-    found["shared"] = {name: _shared(database, keys, at[name], columns.unit) for name in sensitive}
+    sensitive = {each.name: f"v{i}" for i, each in enumerate(columns.unchanged) if not each.key and keys}
+    found["shared"] = {name: _shared(database, keys, value, columns.unit) for name, value in sensitive.items()}
     if key and columns.masked:
         for name in [name for name in sensitive if found["shared"][name]["all"]]:
-            whole = _shared(database, [*columns.masked.values()], at[name], columns.unit)
+            whole = _shared(database, [*columns.masked.values()], sensitive[name], columns.unit)
             found["shared"][name] |= {} if whole["all"] else {"divided_by": [*key]}
     small, others = [*_on_small_classes(found, columns, records)], [*_findings(found, columns, records)]
     first = len(small) if columns.households else 0  # nothing is promised of household and person attributes together

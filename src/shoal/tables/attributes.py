@@ -79,7 +79,8 @@ class Attribute:
 
     def _numbers(self, codes: Codes, kind: pa.DataType) -> Array:
         if not pa.types.is_integer(kind):
-            return pa.array(codes, mask=np.isnan(codes)).cast(kind, safe=False)
+            # no zero has a sign, which a reader could see
+            return pa.array(codes + 0.0, mask=np.isnan(codes)).cast(kind, safe=False)
         try:
             return pa.array(np.rint(codes), mask=np.isnan(codes)).cast(kind)
         except pa.ArrowInvalid:

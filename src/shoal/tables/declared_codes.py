@@ -94,6 +94,24 @@ def table_without_codes(table: Table, codes: Codes) -> Table:
     return replace(table, native=rebuild(native, columns, ()), spelling=spelling)
 
 
+def table_with_one_missing(table: Table, strata: Sequence[str]) -> Table:
+    """Return a table of a CSV file in which missing values of strata are spelled alike."""
+    words = () if table.dialect is None else table.dialect.missing
+    spelling = {
+        name: with_one_missing(cells, table.column(name), words) if name in strata else cells
+        for name, cells in table.spelling.items()
+    }
+    return replace(table, spelling=spelling)
+
+
+def with_one_missing(cells: Array, values: Array, words: Sequence[str]) -> Array:
+    """Return cells in which every missing value is the first of the words, or an empty cell without words.
+
+    Missing values are one stratum, so that records of one group must not show how they were spelled.
+    """
+    return cast("Array", pc.if_else(values.is_null(), pa.scalar(words[0] if words else None, cells.type), cells))
+
+
 def blank(column: Array, flags: Array) -> Array:
     """Return a column in which some values are missing."""
     return cast("Array", pc.if_else(flags, pa.scalar(None, column.type), column))

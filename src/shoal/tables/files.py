@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,12 @@ def _open_file(path: Path, csv: Csv, sheet: str | None) -> Table:
 
             return read_csv(path, csv)
         refuse_csv_options(csv)
-        return _adopted(_read(path, kind, sheet))
+        if kind == "excel":
+            from shoal.tables.excel.reading import read_workbook
+
+            native, kinds = read_workbook(path, sheet)
+            return replace(_adopted(native), kinds=kinds)
+        return _adopted(_read(path, kind))
 
 
 @contextmanager
@@ -103,13 +109,9 @@ def undamaged(path: Path, format_: str) -> Iterator[None]:
             raise not_complete(path, format_) from None
 
 
-def _read(path: Path, kind: Kind, sheet: str | None) -> pa.Table:
+def _read(path: Path, kind: Kind) -> pa.Table:
     if kind in STATISTICS:
         return read_apart(path, kind)
-    if kind == "excel":
-        from shoal.tables.excel.reading import read_excel
-
-        return read_excel(path, sheet)
     if kind == "xml":
         from shoal.tables.xml import read_xml
 

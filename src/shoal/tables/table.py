@@ -33,6 +33,8 @@ class Table:
     # See `find_odd`; known only of tables that were opened.
     spoiled: Mapping[str, int] = field(default_factory=dict)
     disguised: list[str] = field(default_factory=list)
+    # For Excel workbooks, the cells of columns with several kinds of cells, such as 5 and '5', each with its kind.
+    kinds: Mapping[str, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.native)

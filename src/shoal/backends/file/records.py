@@ -120,7 +120,7 @@ def typed_source(source: Source, plan: Plan, kind: Kind, rows: int, progress: Pr
     disguised: list[str] = []
     if isinstance(source, CsvSource):
         types = {name: each.type for name, each in looks.items() if each.type is not None and not is_text(each.type)}
-        source = replace(source, types=types)
+        source = replace(source, types=types, strata=plan.strata or [])
     else:
         disguised = [name for name, each in looks.items() if each.is_disguised]
     spoiled = {name: each.first_text or 1 for name, each in looks.items() if each.is_spoiled}
@@ -136,7 +136,7 @@ def typed_source(source: Source, plan: Plan, kind: Kind, rows: int, progress: Pr
 
 def _spoken_of(plan: Plan) -> list[str]:
     """List the columns other than the masked ones whose values the plan or its rules look at."""
-    names = [
+    return [
         *columns_of(rules_of(plan)),
         *plan.missing_codes,
         *plan.recode,
@@ -144,8 +144,8 @@ def _spoken_of(plan: Plan) -> list[str]:
         *plan.roles["weights"],
         *plan.roles["unit"],
         *plan.roles["household"],
+        *plan.confidential,
     ]
-    return names + (plan.confidential if plan.l is not None or plan.t is not None or plan.draws else [])
 
 
 def _texts(source: Source, plan: Plan, kind: Kind) -> list[str]:

@@ -40,7 +40,7 @@ from shoal.messages import Message
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.block_cost import block_cost
 from shoal.pipeline.certify import Certificate, Gathered, certified_together
-from shoal.pipeline.counting import countable, exposure_of, sizes_of
+from shoal.pipeline.counting import exposure_of, known_values, sizes_of
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
 from shoal.pipeline.masker import BlockMasker
@@ -59,7 +59,6 @@ from shoal.tables.csv.formulas import unquoted
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import STREAMED, Source, open_source, readable_kind
-from shoal.tables.text_values import one_chunk
 from shoal.tables.unchanged import steady
 
 if TYPE_CHECKING:
@@ -509,7 +508,7 @@ class FilePublished:
 
         def batches() -> Iterator[pa.RecordBatch]:
             for piece in backend.source.pieces(names, backend.rows):
-                columns = [countable(one_chunk(piece.column(name))) for name in names]
+                columns = [known_values(Table(piece), name) for name in names]
                 yield pa.RecordBatch.from_arrays(columns, names=plain)
 
         database = DuckPairs(batches, backend.database_memory, backend.folder.temporary)

@@ -31,7 +31,8 @@ class SparkPairs:
         at = {name: F.col(f"c{names.index(name)}") for name in names}
         keys = [at[each.name].alias(f"k{j}") for j, each in enumerate(published.masker.changed)]
         kinds = {each.name: each.dataType.simpleString() for each in published.table.schema.fields}
-        keys += [_countable(at[each.name], kinds[each.name]).alias(f"u{i}") for i, each in enumerate(left)]
+        keys += [_distinct(at[each.name], kinds[each.name]).alias(f"u{i}") for i, each in enumerate(left)]
+        keys += [_known(at[each.name], kinds[each.name]).alias(f"v{i}") for i, each in enumerate(left) if not each.key]
         keys += [_number(at[each.name], kinds[each.name]).alias(f"n{i}") for i, each in enumerate(left) if each.number]
         if plan.pseudonym is not None:
             keys.append(at[plan.pseudonym].alias("p"))
@@ -67,6 +68,20 @@ class SparkPairs:
 def _countable(values: Column, kind: str) -> Column:
     """Return a column that Spark can group by."""
     return values.cast("string") if _has_no_hash(kind) else values
+
+
+def _distinct(values: Column, kind: str) -> Column:
+    """Return a column in which Spark groups values as `shoal.pipeline.counting.distinct` does."""
+    if kind not in ("float", "double"):
+        return _countable(values, kind)
+    bits = {"float": "floatToRawIntBits", "double": "doubleToRawLongBits"}[kind]
+    odd = F.java_method(F.lit(f"java.lang.{kind.capitalize()}"), F.lit(bits), values)
+    return F.when(F.isnan(values), odd).otherwise(values.cast("string"))
+
+
+def _known(values: Column, kind: str) -> Column:
+    """Return a column in which NaN is missing."""
+    return F.when(~F.isnan(values), values) if kind in ("float", "double") else _countable(values, kind)
 
 
 def _number(values: Column, kind: str) -> Column:

@@ -29,7 +29,7 @@ from shoal.tables.csv.rows import (
     refuse_stray_quotes,
 )
 from shoal.tables.dataframes import check_names, with_row_names
-from shoal.tables.declared_codes import Codes, blank, is_code
+from shoal.tables.declared_codes import Codes, blank, is_code, with_one_missing
 from shoal.tables.recoding import Recode, as_recoded, recoded, recoded_schema
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import in_rows
@@ -54,6 +54,7 @@ class CsvSource:
     encoding: str = "utf-8"
     codes: Codes = field(default_factory=dict)  # that stand for missing values
     recode: Recode = field(default_factory=dict)  # see `shoal.tables.recoding`; `types` are those before
+    strata: Sequence[str] = ()  # columns in which every missing value has the same cell: see `with_one_missing`
 
     @property
     def files(self) -> list[Path]:
@@ -89,7 +90,15 @@ class CsvSource:
         parsed = self.parsed([places[name] for name in names], block)
         below = chain([next(parsed).slice(1)], parsed)
         named = (self._without_codes(piece.rename_columns(list(names))) for piece in below)
-        yield from in_rows(map(self._recoded, named), rows)
+        yield from in_rows(map(self._with_one_missing, map(self._recoded, named)), rows)
+
+    def _with_one_missing(self, piece: pa.Table) -> pa.Table:
+        """Spell missing values of strata alike."""
+        for name in ({*self.strata} & {*piece.column_names}) - {*self.recode}:
+            cells = one_chunk(piece.column(name))
+            cells = with_one_missing(cells, self.typed(cells, name), self.dialect.missing)
+            piece = piece.set_column(piece.column_names.index(name), name, cells)
+        return piece
 
     def _recoded(self, piece: pa.Table) -> pa.Table:
         """Replace the cells of recoded columns by the names of their classes."""

@@ -47,8 +47,10 @@ class _Cell(NamedTuple):
     is_timed: bool = False
 
 
-def read_excel(path: Path, sheet: str | None = None) -> pa.Table:
+def read_workbook(path: Path, sheet: str | None = None) -> tuple[pa.Table, dict[str, Array]]:
     """Read a sheet of a workbook: the one of this name, or else the only one that has data.
+
+    With it come the cells of columns with several kinds of cells, as texts that name the kind: 5 is not '5' there.
 
     Types follow from the types of the cells: integers, floats (integers too where a column has both), booleans, text,
     dates, moments (of milliseconds, which is what Excel tells apart), times of day, durations. A column with cells of
@@ -63,7 +65,8 @@ def read_excel(path: Path, sheet: str | None = None) -> pa.Table:
         columns, timed = _columns(rows, names, path)
     if not columns[0]:
         raise DataError("no-records", path=str(path))
-    return pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
+    table = pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
+    return table, {name: _with_kinds(columns[i]) for i, name in enumerate(names) if _is_mixed(columns[i])}
 
 
 def filled_sheets(path: Path) -> list[str]:
@@ -360,6 +363,20 @@ def _shows_time(value: Any, code: str) -> bool:
     if isinstance(value, dt.datetime) and value.time() != dt.time():
         return True
     return not {"h", "s"}.isdisjoint(_NOT_IN_FORMATS.sub("", code).lower())
+
+
+def _is_mixed(cells: list[Any]) -> bool:
+    """Whether a column has texts and cells of another kind."""
+    return len({str} | {type(cell) for cell in cells if cell is not None}) > 1 and any(
+        isinstance(cell, str) for cell in cells
+    )
+
+
+def _with_kinds(cells: list[Any]) -> Array:
+    """Return cells as texts with their kind; integers and other numbers are one kind."""
+    kinds = {int: "number", float: "number"}
+    texts = [None if cell is None else f"{kinds.get(type(cell), type(cell).__name__)} {cell}" for cell in cells]
+    return one_chunk(pa.array(texts, pa.string()))
 
 
 def _typed(cells: list[Any], timed: bool) -> Array:
