@@ -328,7 +328,8 @@ def determining_categories(x: Codes, classes: Sequence[Labels]) -> list[int] | N
     sizes = np.diff(np.append(starts, len(x)))
     if sizes[sizes > 1].sum() < max(_FEW, len(x) / 2):
         return None
-    together, by = np.zeros(len(x), dtype=np.int64), []
+    by: list[int] = []
+    together = np.zeros(len(x), dtype=np.int64)
     for i, labels in enumerate(classes):
         if not _is_function(labels[order], starts, sizes):
             continue
