@@ -419,13 +419,14 @@ def diversity(classes: list[int], values: list, c: float) -> dict[str, float]:
     return {**found, "dominated": sum(any(5 * m.count(v) > 4 * len(m) for v in m) for m in known)}
 
 
-def closeness(classes: list[int], values: list[int], ordered: bool) -> float:
+def closeness(classes: list[int], values: list[int], ordered: bool, whole: list[int] | None = None) -> float:
     """The largest earth mover's distance of a class from the file (Li, Li & Venkatasubramanian 2007)."""
+    whole = whole or values
     different = sorted(set(values))
     distances = [Fraction(0)]
     for c in set(classes):
         members = [v for v, label in zip(values, classes, strict=True) if label == c]
-        r = [Fraction(members.count(v), len(members)) - Fraction(values.count(v), len(values)) for v in different]
+        r = [Fraction(members.count(v), len(members)) - Fraction(whole.count(v), len(whole)) for v in different]
         if not ordered:
             distances.append(sum(map(abs, r)) / 2)
         elif len(different) > 1:

@@ -49,7 +49,6 @@ def check_edited(path, edit: Callable[[dict], object]) -> list[str]:
     return []
 
 
-HOUSEHOLDS = {"column": "patient_no", "attributes": ["age"], "groups": 9, "households": 40, "smallest": 4}
 EDITS = {
     "no blocks": (lambda m: m["verified"].update(blocks=[]), "block-not-verified", {"columns": ["age", "income"]}),
     "no blocks, no k": (
@@ -103,12 +102,6 @@ EDITS = {
         {},
     ),
     "no weighted totals": (lambda m: m["plan"].pop("preserve"), "contradicts-plan", {"fields": ["preserve"]}),
-    "units of another column": (lambda m: m["plan"].pop("identifiers"), "unit-not-dropped", {"column": "patient_no"}),
-    "units in other groups": (
-        lambda m: m["verified"]["units"][0].update(groups=1),
-        "unit-counted-elsewhere",
-        {"column": "patient_no"},
-    ),
     "blocks of other columns": (
         lambda m: m["plan"].update(blocks=[["age"], ["income", "weight"]]),
         "contradicts-blocks",
@@ -129,23 +122,12 @@ EDITS = {
         "contradicts-plan",
         {},
     ),
-    "a household": (lambda m: m["plan"].update(household="patient_no"), "contradicts-plan", {"fields": ["household"]}),
+    "a household": (
+        lambda m: m["plan"].update(household="patient_no"),
+        "two-roles-in-plan",
+        {"columns": ["patient_no"], "number": 1},
+    ),
     "a unit": (lambda m: m["plan"].update(unit="patient_no"), "contradicts-plan", {"fields": ["unit"]}),
-    "a unit that was not counted": (
-        lambda m: m["plan"].update(unit="weight", weights=None),
-        "unit-not-counted",
-        {"column": "weight"},
-    ),
-    "a unit with few in a group": (
-        lambda m: m["plan"].update(unit="patient_no"),
-        "unit-groups-below-k",
-        {"k": 4, "column": "patient_no"},
-    ),
-    "households": (
-        lambda m: m["plan"].update(household="patient_no") or m["verified"].update(households=HOUSEHOLDS),
-        "contradicts-household-attributes",
-        {},
-    ),
 }
 
 

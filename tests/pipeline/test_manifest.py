@@ -1,10 +1,12 @@
 """The manifest of a release: what it says, that it gives nothing away, and that it finds every change."""
 
+import csv
 import hashlib
 import json
 import re
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 from tests.expect import codes, prints, refused, reports
 
+import naive
 import shoal
 from shoal import cli
+from shoal.kernels.l_diversity import C
 from shoal.messages import Message
-from shoal.pipeline.manifest import PUBLIC, Manifest, load_manifest, manifest_beside
+from shoal.pipeline.manifest import PUBLIC, Manifest, Verified, load_manifest, manifest_beside
 from shoal.plan import Csv, Scale
 from shoal.plan.options import public_fields
 from shoal.release import protect_file
@@ -118,6 +122,111 @@ def test_the_same_plan_gives_the_same_manifest(tmp_path):
         shoal.protect(people(), publish=["wages"], **OPTIONS).save(tmp_path / name / "masked.csv")
     first, second = ((tmp_path / name / "masked.csv.manifest.json").read_bytes() for name in ("one", "two"))
     assert first == second
+
+
+def stays(n=120):
+    """Stays of patients and their relatives, with an amount that follows from two others."""
+    rng = np.random.default_rng(3)
+    who, wages, other = np.arange(n) // 3, rng.integers(1, 900, n), rng.integers(1, 500, n)
+    names = {"patient": 500 + who, "region": np.array(["north", "south"])[who % 2], "rent": 50.0 * (who // 4)}
+    sums = {"age": rng.integers(0, 90, n), "costs": wages + other, "wages": wages, "other": other}
+    return pa.table({**names, **sums, "ill": rng.choice(["a", "b", "c"], n)}).take(rng.permutation(n))
+
+
+NAMES = {"rent": [0.0, *(50.0 * each for each in range(9, 0, -1))]}
+RELEASES = {
+    "originals that follow": {"quasi": ["age", "costs"], "identifiers": ["patient"]},
+    "strata": {"quasi": ["age", "costs"], "strata": ["region"], "identifiers": ["patient"]},
+    "blocks": {"blocks": [["age"], ["costs"]], "identifiers": ["patient"]},
+    "l and t": {"quasi": ["age"], "confidential": ["ill", "wages"], "identifiers": ["patient"], "l": 2, "t": 0.6},
+    "t in levels": {"quasi": ["age"], "confidential": ["rent"], "levels": NAMES, "t": 0.9},
+    "units": {"quasi": ["age"], "unit": "patient", "confidential": ["ill"], "l": 2},
+    "pseudonyms": {"quasi": ["age"], "unit": "patient", "unit_as": "pseudonym", "confidential": ["ill"], "l": 2},
+    "households": {"quasi": ["rent", "age"], "household": "patient"},
+    "pseudonyms of households": {"quasi": ["rent", "age"], "household": "patient", "household_as": "pseudonym"},
+    "rules": {"quasi": ["age"], "identifiers": ["patient"], "edits": ["age >= 0"]},
+}
+
+
+def figures(entry, path=()):
+    """Return all numbers of a document by their places."""
+    pairs = entry.items() if isinstance(entry, dict) else enumerate(entry) if isinstance(entry, list) else []
+    found = {place: number for name, each in pairs for place, number in figures(each, (*path, name)).items()}
+    is_number = isinstance(entry, int | float) and not isinstance(entry, bool)
+    return {path: entry} if is_number else found
+
+
+def shown(path, verified, options):
+    """Count what a manifest says in the published file alone, by its plan."""
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    found = {("k",): options["k"]} if verified["blocks"] else {}
+    for place, block in enumerate(verified["blocks"]):
+        alike = [tuple(row[name] for name in block["attributes"]) for row in rows]
+        sizes, groups = Counter(alike), sorted({*alike})
+        figures = {"groups": len(sizes), "smallest": min(sizes.values()), "largest": max(sizes.values())}
+        found |= {("blocks", place, name): number for name, number in figures.items()}
+        for at, each in enumerate(block.get("diversity", [])):
+            texts = [row[each["attribute"]] for row in rows]
+            values = [float(text) if each["order"] == "numbers" else text for text in texts]
+            codes, labels = [sorted({*values}).index(value) for value in values], [groups.index(one) for one in alike]
+            within = ("blocks", place, "diversity", at)
+            found |= {(*within, name): options[name] for name in ("l", "t") if name in options}
+            if options.get("unit") is not None and "patient" not in rows[0]:
+                continue
+            whole = codes
+            if options.get("unit") is not None:  # which counts once for a value in a group, and in the file
+                patients = [row["patient"] for row in rows]
+                whole = [code for code, _ in {*zip(codes, patients, strict=True)}]
+                once = {*zip(labels, codes, patients, strict=True)}
+                labels, codes = ([triple[i] for triple in once] for i in (0, 1))
+            forms = naive.diversity(labels, codes, C)
+            found |= {(*within, form): forms[form] for form in ("distinct", "entropy", "recursive")}
+            if each["order"] != "levels":
+                found[(*within, "closeness")] = naive.closeness(labels, codes, each["order"] == "numbers", whole)
+    return found | ({("rules", "number"): len(options["edits"])} if "edits" in options else {})
+
+
+@pytest.mark.parametrize("options", RELEASES.values(), ids=RELEASES)
+def test_every_number_in_it_can_be_computed_from_the_published_file(tmp_path, options):
+    options = {"k": 4, "method": "mdav", "publish": "rest", "accept": ["all"], **options}
+    path = tmp_path / "masked.csv"
+    release = shoal.protect(stays(), **options)
+    release.save(path)
+    said = json.loads(manifest_beside(path).read_text())
+    assert {*said["verified"]} <= {*Verified.model_fields}
+    assert figures(said["verified"]) == pytest.approx(shown(path, said["verified"], options))
+    text = path.read_text().splitlines()
+    assert (said["published"]["records"], said["published"]["columns"]) == (len(text) - 1, text[0].split(","))
+    assert "costs = " not in json.dumps(said)
+    checked = shoal.check(path, manifest=manifest_beside(path), edits=options.get("edits"))
+    hidden = {
+        "again-dropped": "identifiers" in options,
+        "again-units": options.get("unit_as", "unit") == "unit" and "unit" in options,
+        "again-households": options.get("household_as", "household") == "household" and "household" in options,
+    }
+    assert "again-determined" in codes(checked["unverified"])
+    assert {code: code in codes(checked["unverified"]) for code in hidden} == hidden
+    release.risk()  # the keeper's record has what the manifest has not
+    assert ("wages + other" in str(release.risk())) == ("costs" in str(options.get("quasi", options.get("blocks"))))
+
+
+OLD = {
+    "units": [{"column": "patient", "units": 40, "attributes": ["x"], "groups": 9, "least": 2}],
+    "determined": [{"column": "x", "by": ["z"], "how": "sum", "formula": "z", "exact": 60, "records": 60}],
+    "households": {"column": "home", "attributes": ["x"], "households": 40, "groups": 9, "smallest": 4},
+}
+
+
+@pytest.mark.parametrize("section", OLD)
+def test_private_sections_of_a_first_manifest_are_passed_over_and_of_a_second_refused(published, section):
+    path, manifest = published
+    edited(manifest, "verified", section, to=OLD[section])
+    with refused(shoal.FileError, "not-a-manifest", entry=f"verified.{section}"):
+        shoal.check(path, manifest=manifest)
+    edited(manifest, "version", to=1)
+    assert shoal.check(path, manifest=manifest)["records"] == 60
+    assert section not in load_manifest(manifest).to_json()
 
 
 def test_no_hash_of_the_original_is_in_it(tmp_path):
@@ -289,7 +398,7 @@ def test_a_wrong_entry_is_named_and_not_shown(published, steps, to):
 
 def test_a_manifest_of_another_version_or_none_is_said_to_be(published):
     path, manifest = published
-    edited(manifest, "version", to=2)
+    edited(manifest, "version", to=3)
     with refused(shoal.FileError, "manifest-of-other-version", path=str(manifest)):
         shoal.check(path, manifest=manifest)
     with refused(shoal.FileError, "no-file", path=str(path.with_name("nowhere.json")), what="manifest of a release"):

@@ -168,6 +168,7 @@ class _Seen(NamedTuple):
     found: dict[str, Any]
     failures: list[Message]
     manifest: Manifest | None = None
+    units: Sequence[dict[str, Any]] = ()
 
 
 def _unit(seen: _Seen, plan: Plan) -> str | None:
@@ -251,7 +252,7 @@ def _again(masked: Any, plan: Plan, manifest: Manifest) -> _Seen:
         "blocks": seen.blocks,
         "unverified": seen.unverified,
     }
-    return _Seen(seen.table, blocks, found, seen.failures, manifest)
+    return _Seen(seen.table, blocks, found, seen.failures, manifest, seen.units)
 
 
 def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
@@ -266,11 +267,10 @@ def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
     draws = said.get("method") in ("hybrid", "ms")
     synthetic = [name for name in roles if draws and roles[name] == "confidential" and name in seen.table.names]
     masked = [name for name in seen.found["quasi"] if name not in synthetic]
-    verified = {} if seen.manifest is None else seen.manifest.verified.model_dump(include={"units", "determined"})
     there = unit if unit in seen.table.names else None
     households = said.get("household") is not None
     k = seen.found["k"] or 2
-    return whole_file(seen.table, k, masked, roles, synthetic, unit=there, households=households, **verified)
+    return whole_file(seen.table, k, masked, roles, synthetic, units=seen.units, unit=there, households=households)
 
 
 def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan: Plan) -> Iterator[Message]:

@@ -81,13 +81,14 @@ def _differs(block: Block, plan: dict[str, Any], name: str) -> bool:
 def _on_roles(manifest: Manifest) -> Iterator[Message]:
     """Yield columns with a role that the file cannot have."""
     plan, columns = manifest.plan, manifest.published.columns
-    dropped = _names(plan, "identifiers")
+    dropped = [_names(plan, "identifiers")]
     roles = {role: _names(plan, role) for role in _ROLES if plan.get(role) != "rest"}
-    if plan.get("unit_as") == "pseudonym":
-        roles["unit"] = _names(plan, "unit")
-    else:
-        dropped += _names(plan, "unit")
-    if {*dropped} & {*columns}:
+    for role in ("unit", "household"):
+        if plan.get(f"{role}_as") == "pseudonym":
+            roles[role] = _names(plan, role)
+        else:
+            dropped.append(_names(plan, role))
+    if {name for names in dropped for name in names} & {*columns}:
         yield Message("identifier-published")
     blocks = _promised(plan)
     if {name for block in blocks for name in block} - {*roles["quasi"]} and roles["quasi"]:
@@ -95,24 +96,16 @@ def _on_roles(manifest: Manifest) -> Iterator[Message]:
     if unknown := sorted({name for names in roles.values() for name in names} - {*columns}):
         yield Message("column-not-published", columns=unknown, number=len(unknown))
     seen: set[str] = set()
-    for names in [*roles.values(), dropped]:
+    for names in [*roles.values(), *dropped]:
         if twice := sorted(seen & {*names}):
             yield Message("two-roles-in-plan", columns=twice, number=len(twice))
         seen |= {*names}
 
 
 def _on_units(manifest: Manifest) -> Iterator[Message]:
-    """Yield how the units that were counted differ from those that the plan promises."""
-    verified, unit = manifest.verified, manifest.plan.get("unit")
-    if (verified.counts is not None) != (unit is not None):
+    """Yield whether k counts something else than the plan promises."""
+    if (manifest.verified.counts is not None) != (manifest.plan.get("unit") is not None):
         yield Message("contradicts-plan", fields=["unit"])
-    if unit is None:
-        return
-    found = [each for each in verified.units if each.column == unit]
-    if _sorted(each.attributes for each in found) != _sorted(block.attributes for block in verified.blocks):
-        yield Message("unit-not-counted", column=unit)
-    if any(each.below_k or each.least < (verified.k or 0) for each in found):
-        yield Message("unit-groups-below-k", k=verified.k, column=unit)
 
 
 def _on_rest(manifest: Manifest) -> Iterator[Message]:
@@ -126,20 +119,3 @@ def _on_rest(manifest: Manifest) -> Iterator[Message]:
         yield Message("contradicts-plan", fields=["keep_totals"])
     if verified.rules is not None and verified.rules.excused != (plan.get("edits_original") == "keep"):
         yield Message("contradicts-plan", fields=["edits_original"])
-    households = verified.households
-    if (plan.get("household") is None) != (households is None):
-        yield Message("contradicts-plan", fields=["household"])
-    elif households is not None and (
-        _names(plan, "household_attributes") != households.attributes or households.smallest < (verified.k or 0)
-    ):
-        yield Message("contradicts-household-attributes")
-    unknown = {name for each in verified.determined for name in [each.column, *each.by]} - {*manifest.published.columns}
-    if unknown:
-        yield Message("column-not-published", columns=sorted(unknown), number=len(unknown), determine=True)
-    groups = {frozenset(block.attributes): block.groups for block in verified.blocks}
-    unit = plan.get("unit")
-    for each in verified.units:
-        if each.column not in [unit, *_names(plan, "identifiers"), *_names(plan, "household")]:
-            yield Message("unit-not-dropped", column=each.column)
-        if groups.get(frozenset(each.attributes)) != each.groups or each.below_k > each.groups:
-            yield Message("unit-counted-elsewhere", column=each.column)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import FileError, ShoalError
 from shoal.evidence.contradictions import contradictions
-from shoal.evidence.units import too_few
+from shoal.evidence.units import counted_units, too_few
 from shoal.kernels.l_diversity import FORMS
 from shoal.messages import Message
 from shoal.pipeline.classes import class_sizes, classes, equal_values
@@ -45,12 +45,15 @@ class Recheck:
         Every difference to the manifest.
     unverified
         What was verified once, and cannot be again.
+    units
+        The different pseudonyms in the groups of each block, as in `shoal.pipeline.units.units_in_groups`.
     """
 
     table: Table | None
     blocks: list[dict[str, Any]] = field(default_factory=list)
     failures: list[Message] = field(default_factory=list)
     unverified: list[Message] = field(default_factory=list)
+    units: list[dict[str, Any]] = field(default_factory=list)
 
 
 def recheck(path: Path, manifest: Manifest, csv: Csv | None = None, sheet: str | None = None) -> Recheck:
@@ -76,7 +79,7 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None, sheet: str |
             raise
         return Recheck(None, failures=[*failures, *error.messages])
     failures += _other_shape(table, manifest.published)
-    blocks = []
+    blocks, units = [], []
     for block in manifest.verified.blocks:
         if gone := [name for name in block.attributes if name not in table.names]:
             failures.append(Message("block-not-countable", columns=gone))
@@ -87,12 +90,17 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None, sheet: str |
             added_sizes(class_sizes(table, block.attributes)), block.attributes, manifest.verified.k or 0
         )
         failures += _other_counts(found, block)
-        unit = _pseudonym(manifest)
+        unit = _pseudonym(manifest, "unit")
         if manifest.verified.counts is None or unit in table.names:
             failures += _undiverse(table, block, unit)
-        if unit in table.names:
-            failures += too_few(table, block.attributes, str(unit), manifest.verified.k or 0)
-    return Recheck(table, blocks, failures, [*_unverified(manifest)])
+        counted = _pseudonym(manifest, "household") or unit
+        if counted is not None and counted in table.names:
+            k = manifest.verified.k or 0
+            sizes = counted_units(classes(table, block.attributes), classes(table, [counted]), k)
+            units.append({"column": counted, "attributes": block.attributes, **sizes})
+            if counted == unit or {*_listed(manifest, "household_attributes")} & {*block.attributes}:
+                failures += too_few(table, block.attributes, counted, k)
+    return Recheck(table, blocks, failures, [*_unverified(manifest)], units)
 
 
 def _other_bytes(path: Path, published: Published) -> Iterator[Message]:
@@ -183,10 +191,16 @@ def _other_counts(found: Block, said: Block) -> Iterator[Message]:
             yield Message("group-size-differs", which=which, columns=columns, found=size, manifest=claim)
 
 
-def _pseudonym(manifest: Manifest) -> str | None:
-    """Return the column that tells units apart, if it is published."""
-    unit = manifest.plan.get("unit")
-    return str(unit) if unit is not None and manifest.plan.get("unit_as") == "pseudonym" else None
+def _pseudonym(manifest: Manifest, of: str) -> str | None:
+    """Return the column that tells units or households apart, if it is published."""
+    name = manifest.plan.get(of)
+    return str(name) if name is not None and manifest.plan.get(f"{of}_as") == "pseudonym" else None
+
+
+def _listed(manifest: Manifest, role: str) -> list[str]:
+    """List the columns that the plan names in a role of several."""
+    names = manifest.plan.get(role)
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _undiverse(table: Table, block: Block, unit: str | None) -> Iterator[Message]:
@@ -209,24 +223,30 @@ def _undiverse(table: Table, block: Block, unit: str | None) -> Iterator[Message
 
 
 def _unlike(found: Diverse, said: Diverse) -> Iterator[Message]:
-    if said.order == "levels":
+    distance = found.closeness
+    if said.order == "levels" or distance is None:
         return  # whose order is in no manifest
-    if said.t is not None and found.closeness > said.t:
-        yield Message("t-not-kept", column=said.attribute, distance=found.closeness, t=said.t)
-    elif abs(found.closeness - said.closeness) > _ROUNDING:
-        distances: dict[str, Any] = {"distance": found.closeness, "manifest": said.closeness}
-        yield Message("t-differs", column=said.attribute, **distances)
+    if said.t is not None and distance > said.t:
+        yield Message("t-not-kept", column=said.attribute, distance=distance, t=said.t)
+    elif said.closeness is not None and abs(distance - said.closeness) > _ROUNDING:
+        yield Message("t-differs", column=said.attribute, distance=distance, manifest=said.closeness)
 
 
 def _unverified(manifest: Manifest) -> Iterator[Message]:
     """List what was verified before the file was published, and cannot be without the original."""
-    verified = manifest.verified
+    verified, plan = manifest.verified, manifest.plan
     yield Message("again-original")
-    if verified.counts is not None and _pseudonym(manifest) is None:
+    if {*manifest.published.columns} - {*_listed(manifest, "quasi")}:
+        yield Message("again-determined")
+    if dropped := _listed(manifest, "identifiers"):
+        yield Message("again-dropped", columns=dropped, number=len(dropped))
+    if verified.counts is not None and _pseudonym(manifest, "unit") is None:
         yield Message("again-units")
+    if plan.get("household") is not None and _pseudonym(manifest, "household") is None:
+        yield Message("again-households")
     if verified.k is None:
         yield Message("again-no-groups")
-    if manifest.plan.get("epsilon") is not None:
+    if plan.get("epsilon") is not None:
         yield Message("again-epsilon")
     if verified.weighted_totals:
         yield Message("again-totals")

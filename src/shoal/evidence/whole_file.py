@@ -26,7 +26,6 @@ def whole_file(
     originals: Mapping[str, Codes] | None = None,
     nominal: Collection[str] = (),
     units: Sequence[dict[str, Any]] = (),
-    determined: Sequence[dict[str, Any]] | None = None,
     unit: str | None = None,
     units_of: NDArray[np.int64] | None = None,
     *,
@@ -49,8 +48,8 @@ def whole_file(
         Original values of changed attributes, in the order of the table's records.
     nominal
         Those of them that are numbers of categories.
-    units, determined
-        What a manifest says of the units in groups, and of masked attributes that follow from unchanged columns.
+    units
+        What is known of the units in groups.
     unit
         The column that tells units apart, which k counts; a stranger is presumed not to know it.
     units_of
@@ -95,4 +94,4 @@ def whole_file(
         if unit in table.names:
             own = [*columns.masked.values(), *(f"u{i}" for i, each in enumerate(unchanged) if each.key)]
             trails = trails_of(database, "i0", own, k)
-        return file_risk(database, columns, units=units, determined=determined, trails=trails)
+        return file_risk(database, columns, units=units, trails=trails)

@@ -199,9 +199,6 @@ ERRORS = {
         _CONTRADICTS + "diversity was verified for {columns:column}, where the plan promises it for {promised:,}."
     ),
     "contradicts-groups": (_CONTRADICTS + "the groups that were verified are by other columns than those of the plan."),
-    "contradicts-household-attributes": (
-        _CONTRADICTS + "other household attributes were verified than those of the plan, or fewer than k households."
-    ),
     "contradicts-plan": (_CONTRADICTS + "its plan and what was verified differ in {fields:and}."),
     "identifier-published": _CONTRADICTS + "identifiers of the plan are among the columns.",
     "column-not-published": (
@@ -209,12 +206,6 @@ ERRORS = {
         "{number:~is/are} not among the columns."
     ),
     "two-roles-in-plan": _CONTRADICTS + "{columns:names} {number:~has/have} two roles in the plan.",
-    "unit-counted-elsewhere": (
-        _CONTRADICTS + "the values of '{column}' were counted in other groups than were verified."
-    ),
-    "unit-groups-below-k": _CONTRADICTS + "some groups hold fewer than k = {k} values of '{column}'.",
-    "unit-not-counted": _CONTRADICTS + "'{column}', whose values k counts, was not counted in all groups.",
-    "unit-not-dropped": _CONTRADICTS + "'{column}' is not an identifier that the plan drops.",
 }
 
 WARNINGS = {

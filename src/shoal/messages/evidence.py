@@ -273,14 +273,20 @@ PHRASES = {
     "terms-of-lost-categories": "{terms:term} with categories that the masked file does not have",
     "terms-that-follow": "{terms:names} {number:~follows/follow} from other terms in the masked file",
     # Promises that cannot be verified again
+    "again-determined": "whether columns released unchanged tell original values: the original is not in the file",
     "again-distances": "t-closeness in '{column}': a manifest does not hold its levels",
     "again-totals": "that [{domains:!}groups keep their weighted][{domains:?}domains keep their] totals",
     "again-dominance": "that no contributor dominates a group",
+    "again-dropped": (
+        "how many different values of {columns:names} each group holds: the {number:~column is/columns are} not in the "
+        "file"
+    ),
     "again-epsilon": "differential privacy: it is a promise on how the file was made and does not show in it",
     "again-excused": (
         "rule '{rule}', which original records broke too: {records:record} {records:~breaks/break} it (first: record "
         "{first})"
     ),
+    "again-households": "that household attributes hide k households: the household is not in the file",
     "again-no-groups": "what the method promises: it forms no groups that the file would show",
     "again-original": "that the masked values were computed from the original, and the other columns are unchanged",
     "again-rules": "that {rules:rule} {rules:~holds/hold}: add {rules:~it/them} with --edits",

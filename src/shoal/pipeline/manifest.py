@@ -1,8 +1,10 @@
 """The manifest of a release: what was published, how, and what was verified, in a file that travels with it.
 
-It is as public as the release itself. Nothing is in it that the published file does not show, but for the plan without
-its secrets and the versions of the software. In particular there is no hash of the original: anyone who guessed the
-original would see from it that the guess is right. No time is in it either: the same plan gives the same manifest.
+It is as public as the release itself. Every number in it can be computed again from the published file, but for the
+plan without its secrets and the versions of the software. Counts of dropped columns and the columns from which
+originals follow are for the keeper alone: see `Release.risk`. In particular there is no hash of the original: anyone
+who guessed the original would see from it that the guess is right. No time is in it either: the same plan gives the
+same manifest.
 """
 
 import hashlib
@@ -11,7 +13,7 @@ import os
 import platform
 from importlib.metadata import version
 from pathlib import Path, PurePath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,7 @@ from shoal.tables import Table
 from shoal.tables.atomic import read_small
 
 _LARGEST = 20_000_000  # bytes of a manifest: a folder of a hundred thousand files has less
+_KEPT_PRIVATE = ("units", "households", "determined")  # sections of version 1 that the file does not show
 # The fields of a plan that are marked as public. Not the levels, which are values of the data, perhaps rare ones; nor
 # the rules, whose constants may be; nor the seed; nor where files are and how the original was written.
 PUBLIC = public_fields(Plan)
@@ -71,14 +74,17 @@ class Published(_Part):
 
 
 class Diverse(_Part):
-    """What the groups give away of a confidential attribute, with what was promised of it."""
+    """What the groups give away of a confidential attribute, with what was promised of it.
+
+    A measure is left out if the file does not show it: of dropped units, or by an order that the plan alone knows.
+    """
 
     attribute: str
     order: Order  # what values are in order by: levels are in no manifest
-    distinct: Count  # in the worst group
+    distinct: Count | None = None  # in the worst group
     entropy: float | None = None
     recursive: Count | None = None
-    closeness: float  # of the worst group to the file
+    closeness: float | None = None  # of the worst group to the file
     l: int | float | None = None  # noqa: E741 - the literature's own name
     l_form: Literal["distinct", "entropy", "recursive"] = "distinct"
     c: float | None = None
@@ -95,42 +101,6 @@ class Block(_Part):
     diversity: list[Diverse] = []
 
 
-class Units(_Part):
-    """A column that tells units apart, dropped or replaced, and how many groups have records of fewer than k of them.
-
-    It is the unit of the plan, of which every group has k, or an identifier that several records share.
-    """
-
-    column: str
-    units: Count
-    attributes: list[str]
-    groups: Count
-    least: Count
-    below_k: Count
-    records: Count
-
-
-class Households(_Part):
-    """How many groups of households there are by the attributes that are masked once per household."""
-
-    column: str
-    attributes: Annotated[list[str], Field(min_length=1)]
-    households: Count
-    groups: Count
-    smallest: Count
-
-
-class Determined(_Part):
-    """A masked attribute whose original values follow from columns that are released unchanged."""
-
-    column: str
-    by: Annotated[list[str], Field(min_length=1)]
-    how: Literal["sum", "linear", "product", "category", "one-to-one", "order", "bands"]
-    formula: str | None = None
-    exact: Count
-    records: Count
-
-
 class Rules(_Part):
     """How many rules the release obeys; `excused`, if groups with original records that broke one need not."""
 
@@ -144,9 +114,6 @@ class Verified(_Part):
     k: Annotated[int, Field(ge=2)] | None = None
     counts: Literal["units"] | None = None  # what k counts, and l and t with it; records if left out
     blocks: list[Block] = []
-    units: list[Units] = []
-    households: Households | None = None
-    determined: list[Determined] = []
     rules: Rules | None = None
     weighted_totals: bool = False
     dominance: bool = False
@@ -163,11 +130,20 @@ class Manifest(_Part):
     """The manifest of a release."""
 
     format: Literal["shoal release manifest"] = "shoal release manifest"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     published: Published
     plan: dict[str, JsonValue]
     versions: dict[str, str]
     verified: Verified
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_private_sections(cls, found: Any) -> Any:
+        """Leave out the sections of version 1 that are private now."""
+        if isinstance(found, dict) and found.get("version") == 1 and isinstance(found.get("verified"), dict):
+            kept = {name: each for name, each in found["verified"].items() if name not in _KEPT_PRIVATE}
+            return {**found, "verified": kept}
+        return found
 
     def to_json(self) -> str:
         """Write it as the text of a file: the same manifest gives the same text."""
@@ -264,13 +240,15 @@ def software() -> dict[str, str]:
 def verified_of(promise: Promise, found: Counted) -> Verified:
     """Gather what was verified, as it was counted in what is published."""
     plan = promise.plan
+    promised = plan.model_dump(include={"l", "l_form", "c", "t"})
+    shown = plan.unit is None or plan.pseudonym is not None
     diversity = [
         Diverse(
             attribute=each.name,
-            order=_order(each),
-            **found.diversity[each.name],
-            closeness=found.closeness[each.name],
-            **plan.model_dump(include={"l", "l_form", "c", "t"}),
+            order=(order := _order(each)),
+            **(found.diversity[each.name] if shown else {}),
+            closeness=found.closeness[each.name] if shown and order != "levels" else None,
+            **promised,
         )
         for each in promise.sensitive
     ]
@@ -289,27 +267,10 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
         k=plan.k if blocks else None,
         counts=None if plan.unit is None else "units",
         blocks=blocks,
-        determined=[Determined(**each) for each in found.file.get("determined", [])],
-        units=[Units(**each) for each in found.file.get("units", [])],
-        households=_households(plan, found),
         rules=Rules(number=rules, excused=plan.edits_original == "keep") if rules else None,
         weighted_totals=plan.preserve is not None,
         dominance=bool(found.dominance),
         domain_totals=plan.keep_totals is not None,
-    )
-
-
-def _households(plan: Plan, found: Counted) -> Households | None:
-    """Gather what was counted of households."""
-    sizes = found.households
-    if plan.household is None or sizes is None:
-        return None
-    return Households(
-        column=plan.household,
-        attributes=plan.household_attributes,
-        households=sum(size * count for size, count in sizes.items()),
-        groups=sum(sizes.values()),
-        smallest=min(sizes),
     )
 
 
