@@ -11,7 +11,6 @@ PLAN = {
     "k": 5,
     "quasi": ["amount", "income", "age", "town", "sector"],
     "publish": "rest",
-    "accept": ["all"],
     "method": "mdav",
 }
 

@@ -64,7 +64,7 @@ def test_classes_are_those_of_the_bytes(name):
 @pytest.mark.parametrize("role", ["publish", "confidential"])
 def test_the_whole_file_is_counted_by_what_it_tells_apart(name, role):
     table = pa.table({**records(), "c": COLUMNS[name]})
-    found = shoal.protect(table, **PLAN, **{role: ["c"]}, accept=["all"])
+    found = shoal.protect(table, **PLAN, **{role: ["c"]})
     names = ["c", "age", "pay"]
     sizes = plain_sizes([found.table[each].combine_chunks() for each in names])
     whole = found.risk()["file"]["everything"]
@@ -75,14 +75,14 @@ def test_the_whole_file_is_counted_by_what_it_tells_apart(name, role):
 def test_check_and_assess_count_what_a_file_tells_apart(name):
     table = pa.table({"age": [1.0] * 60, "c": COLUMNS[name]})
     sizes = plain_sizes([table["c"].combine_chunks()])
-    found = shoal.check(table, k=2, quasi=["age", "c"], accept=["all"])
+    found = shoal.check(table, k=2, quasi=["age", "c"])
     assert (found["groups"], found["smallest"]) == (len(sizes), min(sizes))
-    whole = shoal.check(table, k=2, quasi=["age"], accept=["all"])["file"]["with_masked"]
+    whole = shoal.check(table, k=2, quasi=["age"])["file"]["with_masked"]
     assert (whole["groups"], whole["smallest"]) == (len(sizes), min(sizes))
     assessed = shoal.assess(table, table, k=2, quasi=["age"])["risk"]["file"]["with_masked"]
     assert (assessed["groups"], assessed["smallest"]) == (len(sizes), min(sizes))
     with refused(shoal.CheckFailed, "group-below-k"):
-        shoal.check(table, k=min(sizes) + 1, quasi=["age", "c"], accept=["all"])
+        shoal.check(table, k=min(sizes) + 1, quasi=["age", "c"])
 
 
 @pytest.mark.parametrize("engine", ["memory", "file"])
@@ -91,7 +91,7 @@ def test_strata_that_a_file_tells_apart_are_never_mixed(engine, name, tmp_path):
     table = pa.table({**records(), "c": COLUMNS[name]})
     pq.write_table(table, tmp_path / "in.parquet")
     release = shoal.protect(
-        tmp_path / "in.parquet", **PLAN, strata=["c"], engine=engine, output=tmp_path / "out.parquet", accept=["all"]
+        tmp_path / "in.parquet", **PLAN, strata=["c"], engine=engine, output=tmp_path / "out.parquet"
     )
     release.save()
     written = pq.read_table(tmp_path / "out.parquet")
@@ -103,14 +103,14 @@ def test_strata_that_a_file_tells_apart_are_never_mixed(engine, name, tmp_path):
 
 def test_categories_that_are_listed_twice_are_strata_of_their_own():
     table = pa.table({**records(), "c": TWICE})
-    released = shoal.protect(table, **PLAN, strata=["c"], accept=["all"]).table
+    released = shoal.protect(table, **PLAN, strata=["c"]).table
     assert min(plain_sizes([released[each].combine_chunks() for each in ("c", "age", "pay")])) >= K
 
 
 def test_a_stratum_of_one_kind_of_missing_may_be_too_small():
     letters = pa.array(tagged(["a"] * 3 + ["b"] * 3 + [1.0] * 54))
     with refused(shoal.DataError, "small-strata"):
-        shoal.protect(pa.table({**records(), "c": letters}), **PLAN, strata=["c"], accept=["all"])
+        shoal.protect(pa.table({**records(), "c": letters}), **PLAN, strata=["c"])
 
 
 @pytest.mark.parametrize("only", [None, "at_risk"])
@@ -182,7 +182,7 @@ def test_words_for_missing_values_are_one_stratum(engine, numbers, tmp_path):
     known, columns = ("7" if numbers else "x"), records()
     strata = [known if i >= 12 else ("NA", "?", "", " NA ")[i % 4] for i in range(60)]
     pd.DataFrame({**columns, "s": strata}).to_csv(tmp_path / "in.csv", index=False)
-    plan = {**PLAN, "strata": ["s"], "csv": {"missing": ["NA", "?"]}, "accept": ["all"]}
+    plan = {**PLAN, "strata": ["s"], "csv": {"missing": ["NA", "?"]}}
     release = shoal.protect(tmp_path / "in.csv", **plan, engine=engine, output=tmp_path / "out.csv")
     release.save()
     written = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
@@ -200,11 +200,11 @@ def test_numbers_and_texts_of_a_workbook_are_counted_apart(tmp_path):
         sheet.append([1, (5, "5")[i % 2]])
     book.save(tmp_path / "in.xlsx")
     path = tmp_path / "in.xlsx"
-    assert shoal.check(path, k=6, quasi=["age", "c"], accept=["all"])["groups"] == 2
-    assert shoal.check(path, k=6, quasi=["age"], accept=["all"])["file"]["with_masked"]["groups"] == 2
+    assert shoal.check(path, k=6, quasi=["age", "c"])["groups"] == 2
+    assert shoal.check(path, k=6, quasi=["age"])["file"]["with_masked"]["groups"] == 2
     assert shoal.assess(path, path, k=6, quasi=["age"])["risk"]["file"]["with_masked"]["groups"] == 2
     with refused(shoal.CheckFailed, "group-below-k"):
-        shoal.check(path, k=7, quasi=["age", "c"], accept=["all"])
+        shoal.check(path, k=7, quasi=["age", "c"])
 
 
 @pytest.mark.slow
@@ -213,11 +213,11 @@ def test_numbers_and_texts_of_a_workbook_are_counted_apart(tmp_path):
 def test_spark_counts_what_a_file_tells_apart(name, tmp_path, spark):
     table = pa.table({**records(), "c": COLUMNS[name], "hiv": surveyed("dta")["hiv"]})
     pq.write_table(table, tmp_path / "in.parquet")
-    plan = {**PLAN, "publish": ["c"], "confidential": ["hiv"], "accept": ["all"]}
+    plan = {**PLAN, "publish": ["c"], "confidential": ["hiv"]}
     expected = shoal.protect(tmp_path / "in.parquet", **plan).risk()["file"]
     found = shoal.protect(spark.read.parquet(str(tmp_path / "in.parquet")), **plan).risk()["file"]
     assert found == expected
     frame = spark.read.parquet(str(tmp_path / "in.parquet")).drop("hiv")
-    released = shoal.protect(frame, **PLAN, strata=["c"], accept=["all"])
+    released = shoal.protect(frame, **PLAN, strata=["c"])
     released = released.table.toArrow()
     assert min(plain_sizes([released[each].combine_chunks() for each in ("c", "age", "pay")])) >= K

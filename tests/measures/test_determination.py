@@ -23,7 +23,7 @@ N = 400
 
 
 def determined(table: pa.Table, quasi: str, **options) -> tuple[list[dict], list[str]]:
-    plan = {"k": 5, "quasi": [quasi], "publish": "rest", "accept": ["all"], "method": "univariate"}
+    plan = {"k": 5, "quasi": [quasi], "publish": "rest", "method": "univariate"}
     file = shoal.protect(table, **{**plan, **options})
     found = file.risk()["file"]
     return found["determined"], [each["text"] for each in found["findings"]]
