@@ -178,7 +178,7 @@ def test_hybrid_data_are_refused_beside_a_copy_that_most_records_miss():
     table = pa.table(
         {"age": rng.normal(50, 9, 300), "income": income, "copy": pa.array(income, mask=rng.random(300) < 0.55)}
     )
-    with refused(shoal.DataError, "original-computable", column="income", by="copy"):
+    with refused(shoal.DataError, "original-computable", column="income", formula="copy"):
         shoal.protect(table, method="hybrid", k=10, quasi=["age"], confidential=["income"], publish=["copy"])
 
 
