@@ -97,7 +97,7 @@ def test_columns(tmp_path, column, options, code, data):
 
 @pytest.mark.parametrize(
     ("column", "code"),
-    [(pa.array([f"n{i}" for i in range(300)]), "unique-categories"), (pa.array([[1]] * 300), "nested-column")],
+    [(pa.array([f"n{i}" for i in range(300)]), "many-categories"), (pa.array([[1]] * 300), "type-not-masked")],
 )
 def test_columns_of_the_file(tmp_path, column, code):
     source = saved(numbers(300).append_column("c", column), tmp_path / "in.parquet")

@@ -73,7 +73,7 @@ def test_records_that_are_equal_get_noise_of_their_own(tmp_path):
 def test_noise_that_does_not_keep_what_it_claims_is_not_published(tmp_path, monkeypatch):
     real = hybrid.mix
     monkeypatch.setattr(hybrid, "mix", lambda *given: replace(real(*given), noise=1.001 * real(*given).noise))
-    with refused(shoal.CheckFailed, "covariance-not-kept", column="income", other="income", group=False):
+    with refused(shoal.CheckFailed, "covariance-not-kept", column="income", other="income"):
         noisy_in_pieces(people(900), tmp_path)
     assert not (tmp_path / "out.parquet").exists()
 

@@ -82,10 +82,10 @@ def test_places_that_are_masked_are_not_taken_for_identifiers():
     [
         (["-k", 3, "--method", "mdva"], "Error: --method: 'mdva' is not a choice. Did you mean 'mdav'?"),
         (["-k", 3, "--type", "age=ordnal"], "Error: --type: 'ordnal' is not a choice. Did you mean 'ordinal'?"),
-        (["-k", 3, "--edits", "no.txt", "--quasi", "age"], "Single rules are given by --edit"),
+        (["-k", 3, "--edits", "no.txt", "--quasi", "age"], "rules are given by --edit"),
         (
             ["-k", 3, "--quasi", "agee"],
-            f"Error: {Message('unknown-column', field='quasi', column='agee', table='the table', near='age')}",
+            f"Error: --quasi: {Message('unknown-column', column='agee', table='the table', near='age')}",
         ),
     ],
 )

@@ -78,15 +78,16 @@ def blocks(path: Path) -> list[Block]:
 _NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 
 
-def shows(printed: str, wanted: str) -> bool:
-    """Whether an output has a text. Figures of method best may differ a little: it follows a machine's last digits."""
-    if wanted in printed or "best" not in printed:
-        return wanted in printed
+def shows(printed: str, wanted: str, by_search: bool = False) -> int:
+    """Return where a text ends in an output, or 0. Figures of a search differ a little: it follows the last digits."""
+    if wanted in printed or not by_search:
+        return printed.find(wanted) + len(wanted) if wanted in printed else 0
     pieces = re.split(_NUMBER, wanted)
     pattern = "".join(_NUMBER if at % 2 else re.escape(piece) for at, piece in enumerate(pieces))
-    return any(all(map(_is_near, found.groups(), pieces[1::2])) for found in re.finditer(pattern, printed))
+    ends = (found.end() for found in re.finditer(pattern, printed) if all(map(_is_near, found.groups(), pieces[1::2])))
+    return next(ends, 0)
 
 
 def _is_near(one: str, other: str) -> bool:
     x, y = (float(text.replace(",", "")) for text in (one, other))
-    return x == y if y < 10 else abs(x - y) <= 0.1 * y + 1
+    return x == y if y < 10 and "." not in other else abs(x - y) <= 0.1 * y + 1

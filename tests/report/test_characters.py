@@ -45,4 +45,4 @@ def test_errors_and_messages_hold_no_character_that_a_terminal_obeys():
     with pytest.raises(shoal.ShoalError) as caught:
         shoal.protect(pa.table({ODD: [None, 1.0, 2.0]}), k=2, quasi=[ODD])
     assert not hidden(str(caught.value))
-    assert not hidden(Message("one-column", column=ODD))
+    assert not hidden(Message("knows-columns", columns=[ODD]))

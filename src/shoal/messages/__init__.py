@@ -196,7 +196,8 @@ def _filled(text: str, data: Mapping[str, Any], reader: Reader) -> str:
 
 def _labelled(body: str, template: str, field: str | None, label: str, source: str) -> str:
     """Return a sentence after the name of its field and of the file that holds it."""
-    whole = field is None or template[0].isupper() or template.startswith("-")
+    start = re.sub(r"^\[(\{\w+:[?!]\})?", "", template)
+    whole = field is None or start[0].isupper() or start.startswith("-")
     if whole:
         return f"{source}: {body}" if source else body
     if source:
