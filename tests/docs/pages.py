@@ -79,7 +79,7 @@ _NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 
 
 def shows(printed: str, wanted: str, by_search: bool = False) -> int:
-    """Return where a text ends in an output, or 0. Figures of a search differ a little: it follows the last digits."""
+    """Return where a text ends in an output, or 0. Figures of a search and of ties follow a machine's last digits."""
     if wanted in printed or not by_search:
         return printed.find(wanted) + len(wanted) if wanted in printed else 0
     pieces = re.split(_NUMBER, wanted)

@@ -115,7 +115,7 @@ def run_command(command: str, printed: list[str], capsys, monkeypatch, code: str
     rest = words(f"{err}\n{out}")
     for line in printed:
         if (wanted := words(line)) not in ("", "..."):
-            end = shows(rest, wanted, by_search="masked by best" in out)
+            end = shows(rest, wanted, by_search="masked by best" in out or argv[1] == "sweep")
             assert end, f"{command}\nshould print: {wanted}\nprinted:\n{out}\n{err}"
             rest = rest[end:]
 
