@@ -143,7 +143,7 @@ def test_a_manifest_says_that_k_counts_units_and_check_counts_them_again(tmp_pat
     for place in (said["plan"], said["verified"]):
         place["k"] = 9
     manifest.write_text(json.dumps(said))
-    with refused(CheckFailed, "units-below-k", k=9, columns=["age", "cost"]):
+    with refused(CheckFailed, "group-below-k", k=9, columns=["age", "cost"], counts="unit"):
         shoal.check(masked, manifest=manifest)
 
 

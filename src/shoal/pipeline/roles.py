@@ -82,7 +82,7 @@ def _with_type(profile: ColumnProfile, table: Table) -> ColumnProfile:
     try:
         return replace(profile, inferred=infer_type(table, profile.name))
     except DataError as error:
-        return replace(profile, doubt=str(error))
+        return replace(profile, doubt=" ".join(error.sentences))
 
 
 def propose_for(records: Records, profiles: Sequence[ColumnProfile]) -> list[Proposal]:
