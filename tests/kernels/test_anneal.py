@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.samples import loss
+
 from shoal.kernels._native import (
     best_swap,
     dissolve,
@@ -19,8 +21,6 @@ from shoal.kernels._native import (
     swapping,
     take_back,
 )
-from tests.samples import loss
-
 from shoal.kernels.anneal import anneal, descend
 from shoal.kernels.refine import Grouping, grouped, new_journal
 

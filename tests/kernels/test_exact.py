@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shoal.kernels._native import add_record, digit_range, mean_of
 
+from shoal.kernels._native import add_record, digit_range, mean_of
 from shoal.kernels.exact_sum import sum_of
 
 pytestmark = pytest.mark.usefixtures("instruction_set")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shoal.kernels._native import exchange, kick, shorten, turn_round, undo
 
+from shoal.kernels._native import exchange, kick, shorten, turn_round, undo
 from shoal.kernels.paths import join_ends, nearest_next, savings, unrolled
 from shoal.kernels.tour import shortened
 from shoal.partitioning.neighbours import neighbours

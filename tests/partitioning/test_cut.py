@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from shoal.kernels._native import group_sse
 
 import naive
 from samples import diagonal
+from shoal.kernels._native import group_sse
 from shoal.kernels.optimal_cut import cut_by_scan, cut_sorted, number_groups
 from shoal.partitioning.optimal_cut import cut, univariate
 
